@@ -100,12 +100,12 @@ func (c Config) withDefaults(a, b Func) (Config, error) {
 			errs = append(errs, fmt.Errorf("abtest: "+format, args...))
 		}
 	}
-	check(c.Rounds >= 1 && c.Rounds <= 1000, "rounds is %d; allowed: 1 to 1000", c.Rounds)
-	check(c.Pairs >= 1 && c.Pairs <= 1000, "pairs is %d; allowed: 1 to 1000", c.Pairs)
-	check(c.Block >= time.Millisecond && c.Block <= time.Minute, "block is %v; allowed: 1ms to 1m", c.Block)
-	check(c.Margin > 0 && c.Margin < 1, "margin is %g; allowed: more than 0 and less than 1", c.Margin)
-	check(c.InstructionMargin > 0 && c.InstructionMargin < 1, "instruction margin is %g; allowed: more than 0 and less than 1", c.InstructionMargin)
-	check(c.Confidence > 0 && c.Confidence < 1, "confidence is %g; allowed: more than 0 and less than 1", c.Confidence)
+	check(c.Rounds >= 1 && c.Rounds <= 1000, "rounds is %d; expected 1 to 1000", c.Rounds)
+	check(c.Pairs >= 1 && c.Pairs <= 1000, "pairs is %d; expected 1 to 1000", c.Pairs)
+	check(c.Block >= time.Millisecond && c.Block <= time.Minute, "block is %v; expected 1ms to 1m", c.Block)
+	check(c.Margin > 0 && c.Margin < 1, "margin is %g; expected more than 0 and less than 1", c.Margin)
+	check(c.InstructionMargin > 0 && c.InstructionMargin < 1, "instruction margin is %g; expected more than 0 and less than 1", c.InstructionMargin)
+	check(c.Confidence > 0 && c.Confidence < 1, "confidence is %g; expected more than 0 and less than 1", c.Confidence)
 	check(a.Do != nil && b.Do != nil, "a function is nil")
 	check(a.Name != b.Name && a.Name != "" && b.Name != "", "the functions are named %q and %q, two different names are needed", a.Name, b.Name)
 	return c, errors.Join(errs...)

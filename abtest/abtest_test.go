@@ -126,7 +126,7 @@ func TestAllocations(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	do := func(int) { time.Sleep(time.Microsecond) }
 	_, err := Compare(t.Context(), "X", Config{Rounds: -1, Pairs: 5000, Block: 1, Margin: 2, InstructionMargin: -1, Confidence: 1, Fresh: true}, Func{"a", nil}, Func{"a", do})
-	for _, want := range []string{"rounds is -1; allowed: 1 to 1000", "pairs is 5000", "block is 1ns", "margin is 2", "instruction margin is -1",
+	for _, want := range []string{"rounds is -1; expected 1 to 1000", "pairs is 5000", "block is 1ns", "margin is 2", "instruction margin is -1",
 		"confidence is 1", "a function is nil", `named "a" and "a"`, "only Run can"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)

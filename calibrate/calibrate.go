@@ -1,5 +1,6 @@
-// Package calibrate compares equal arms again and again: how long blocks should
-// be, how often a verdict is wrong, and how small a difference can be seen.
+// Package calibrate compares identical variants many times, to find out how long
+// blocks should be, how often a verdict is wrong, and how small a difference can
+// be detected.
 package calibrate
 
 import (

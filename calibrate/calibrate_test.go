@@ -254,8 +254,8 @@ func TestCalibrationMistakesAllAtOnce(t *testing.T) {
 	ms := time.Millisecond
 	d := Design{Study: Study{Lengths: []time.Duration{ms, ms, time.Second}, Rounds: 1, Measured: 100 * ms, Warmup: -1}}
 	err := d.Validate()
-	for _, want := range []string{"rounds is 1; allowed: 2 to 1000", "Warmup is -1ns", "lengths is 1s", "lengths is 1ms, given twice",
-		"experiments is 0", "planned_rounds is 0", "rounds is 0; allowed: 1 to 1000"} {
+	for _, want := range []string{"rounds is 1; expected 2 to 1000", "Warmup is -1ns", "lengths is 1s", "lengths is 1ms, given twice",
+		"experiments is 0", "planned_rounds is 0", "rounds is 0; expected 1 to 1000"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nlacks %q", err, want)
 		}

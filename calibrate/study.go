@@ -40,7 +40,7 @@ func (s Study) Validate() error {
 	errs := []error{setting.Check(s)}
 	lengths := setting.At(&s, &s.Lengths)
 	if len(s.Lengths) == 0 {
-		errs = append(errs, lengths.Wrong("is empty; allowed: at least one"))
+		errs = append(errs, lengths.Wrong("is empty; expected at least one"))
 	}
 	least, most := s.Measured/trial.MaxPairs, min(s.Measured, MaxLength)
 	for _, length := range s.Lengths {

@@ -1,8 +1,7 @@
-// Package docs holds the pages that explain what is printed, and finds the
-// explanation of a term in them. Each fact has one source: terminology.md has the
-// words, the tables of warnings and metrics are those of packages finding and
-// metric, which the pages repeat, and whatever else the pages say is not repeated
-// in code.
+// Package docs embeds the pages of the documentation and finds the explanation
+// of a term in them. Each fact has one source: terminology.md has the words,
+// packages finding and metric have the tables of warnings and metrics, which the
+// pages repeat, and code does not repeat anything else on the pages.
 package docs
 
 import (

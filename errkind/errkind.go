@@ -1,4 +1,4 @@
-// Package errkind tells why an iteration got no valid answer.
+// Package errkind classifies why an iteration got no valid response.
 package errkind
 
 import (

@@ -1,4 +1,4 @@
-// Package expect has claims about results, which hold or do not.
+// Package expect parses and checks claims about results, such as p99 < 20ms.
 package expect
 
 import (
@@ -55,7 +55,7 @@ func ParseBound(text string) (Bound, error) {
 	c, err := parse(text)
 	b, ok := c.bound()
 	if err == nil && !ok {
-		err = fmt.Errorf("%q; allowed: one metric and a bound", text)
+		err = fmt.Errorf("%q; expected one metric and a bound", text)
 	}
 	return b, err
 }
@@ -136,7 +136,7 @@ func parseExpectation(text string) (claim, error) {
 func parse(text string) (claim, error) {
 	parts := claimForm.FindStringSubmatch(strings.TrimSpace(text))
 	if parts == nil {
-		return claim{}, fmt.Errorf("%q; allowed: METRIC OPERATOR NUMBER, as in p99 < 20ms, with one of >= <= == != > <", text)
+		return claim{}, fmt.Errorf("%q; expected METRIC OPERATOR NUMBER, as in p99 < 20ms, with one of >= <= == != > <", text)
 	}
 	c := claim{operator: parts[2]}
 	var err error
@@ -150,7 +150,7 @@ func parse(text string) (claim, error) {
 		return claim{}, fmt.Errorf("%q: %w", text, err)
 	}
 	if isShare(parts[3]) && c.left.metric.Kind() != metric.Count {
-		return claim{}, fmt.Errorf("%q: a percentage is one of the planned iterations, for counts such as errors; %s is none", text, c.left.metric.Words())
+		return claim{}, fmt.Errorf("%q: percentages work for counts such as errors; %s needs a time, as in 20ms", text, c.left.metric.Words())
 	}
 	if _, err := strconv.ParseFloat(strings.TrimSpace(parts[3]), 64); err == nil && c.right.factor != 0 &&
 		c.left.metric.Kind() == metric.Time && !strings.HasSuffix(strings.TrimSpace(parts[1]), string(c.left.metric)) { // which names its unit

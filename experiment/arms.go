@@ -121,10 +121,10 @@ func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName strin
 // CheckPprof returns what is wrong with a URL of net/http/pprof (Options).
 func CheckPprof(url string) error {
 	if unknown := subject.Unknown(url); len(unknown) > 0 {
-		return fmt.Errorf("%q; allowed: %s, and not %s", url, subject.Placeholders, strings.Join(unknown, ", "))
+		return fmt.Errorf("%q; expected %s, and not %s", url, subject.Placeholders, strings.Join(unknown, ", "))
 	}
 	if _, err := pprof.At(subject.Fill(url, "127.0.0.1:1")); err != nil {
-		return fmt.Errorf("%q; allowed: a URL such as http://{{addr}}%s", url, pprof.DefaultPath)
+		return fmt.Errorf("%q; expected a URL such as http://{{addr}}%s", url, pprof.DefaultPath)
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func (d *decoder) value(n ast.Node, into reflect.Value, path string) {
 func (d *decoder) isPlain(n ast.Node, path string) bool {
 	switch n.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		d.noteSentence(d.placeOf(n, path), path, "anchors, aliases and tags are not allowed: write the value out")
+		d.noteSentence(d.placeOf(n, path), path, "anchors, aliases and tags are not allowed; write the value out")
 		d.leaveOut(path)
 		return false
 	case nil, *ast.NullNode:
@@ -128,7 +128,7 @@ func entriesOf(n ast.Node) ([]*ast.MappingValueNode, bool) {
 func (d *decoder) entries(n ast.Node, path string, each func(key, path string, e *ast.MappingValueNode)) {
 	list, ok := entriesOf(n)
 	if !ok {
-		d.wrong(n, path, "is %s; allowed: a mapping, as in NAME: VALUE with a colon and a blank", kindOf(n))
+		d.wrong(n, path, "is %s; expected a mapping, as in NAME: VALUE with a colon and a blank", kindOf(n))
 		return
 	}
 	first := map[string]setting.Place{}
@@ -136,7 +136,7 @@ func (d *decoder) entries(n ast.Node, path string, each func(key, path string, e
 		at := placeOf(e.Key.GetToken())
 		key, ok := scalarText(e.Key)
 		if !ok {
-			d.noteSentence(at, path, "the key %q is not allowed: write a plain name (there are no merge keys)", e.Key.GetToken().Value)
+			d.noteSentence(at, path, "the key %q is not allowed; write a plain name (there are no merge keys)", e.Key.GetToken().Value)
 			continue
 		}
 		child := strings.TrimPrefix(path+"."+key, ".")
@@ -193,9 +193,9 @@ func (d *decoder) unknown(key, path string, names []string) {
 		} else {
 			home = "in " + home
 		}
-		text = " here, it belongs " + home + oneOf("", names)
+		text = " here; it belongs " + home + oneOf("", names)
 	}
-	d.addSentence(path, "there is no such field%s", text)
+	d.addSentence(path, "unknown field%s", text)
 	d.leaveOut(path)
 	if near != "" {
 		d.unreadNames[near] = true
@@ -221,7 +221,7 @@ func (d *decoder) sequence(n ast.Node, into reflect.Value, path string) {
 		return
 	}
 	if !ok {
-		d.wrong(n, path, "is %s; allowed: a list", kindOf(n))
+		d.wrong(n, path, "is %s; expected a list", kindOf(n))
 		return
 	}
 	into.Set(reflect.MakeSlice(into.Type(), len(list.Values), len(list.Values)))
@@ -236,7 +236,7 @@ func (d *decoder) sequence(n ast.Node, into reflect.Value, path string) {
 func (d *decoder) row(n ast.Node, into reflect.Value, path string) {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok {
-		d.wrong(n, path, "is %s; allowed: a list with a value for each column", kindOf(n))
+		d.wrong(n, path, "is %s; expected a list with a value for each column", kindOf(n))
 		return
 	}
 	row := make(Row, len(list.Values))
@@ -255,7 +255,7 @@ func (d *decoder) row(n ast.Node, into reflect.Value, path string) {
 func (d *decoder) scalar(n ast.Node, into reflect.Value, path string) {
 	text, ok := scalarText(n)
 	if !ok {
-		d.wrong(n, path, "is %s; allowed: a single value", kindOf(n))
+		d.wrong(n, path, "is %s; expected a single value", kindOf(n))
 		return
 	}
 	d.places[path] = d.placeOf(n, path)
@@ -298,7 +298,7 @@ func set(into reflect.Value, text string) error {
 		return nil
 	}
 	if text != "true" && text != "false" {
-		return fmt.Errorf("is %q; allowed: true, false", text)
+		return fmt.Errorf("is %q; expected true, false", text)
 	}
 	into.SetBool(text == "true")
 	return nil

@@ -70,7 +70,7 @@ func (d *decoder) texts(n ast.Node, path string, list bool) (setting.Value, bool
 			d.places[path] = d.placeOf(n, path)
 			v.Texts, v.Places = append(v.Texts, text), append(v.Places, d.places[path])
 		} else if d.isPlain(n, path) {
-			d.wrong(n, path, "is %s; allowed: %s", kindOf(n), allowed)
+			d.wrong(n, path, "is %s; expected %s", kindOf(n), allowed)
 		}
 		return ok
 	}

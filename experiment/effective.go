@@ -17,7 +17,7 @@ func (v *validator) target(path string, t protocol.Target) {
 	if t.Get("rows") == "" {
 		for _, found := range subject.InBraces(atPort.ReplaceAllString(t.URL(), "$1")) {
 			if !urlPlaceholder.MatchString(found) {
-				v.add(path+".url", "has the placeholder %s; allowed: {{addr}}, {{port}} as the port, and what stands in docs/data-and-checks.md; names of columns with rows", found)
+				v.add(path+".url", "has the placeholder %s; expected {{addr}}, {{port}} as the port, the values of docs/data-and-checks.md, and (with rows) names of columns", found)
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (v *validator) asRun(prefix string, asked setting.Values, p Part) {
 func (v *validator) effectiveArms(own FilePart, prefix string, p Part) {
 	if len(p.Arms) < 2 && !p.Swept && !p.fromDocuments() && !v.anyUnread("arms", "subjects") {
 		v.add(v.where(prefix+"arms", "arms", "subjects"),
-			"has %d; allowed: at least 2 servers (key subjects) or variants (key arms) to compare", len(p.Arms))
+			"has %d; expected at least 2 servers (key subjects) or variants (key arms) to compare", len(p.Arms))
 	}
 	for _, name := range sortedKeys(p.Arms) {
 		switch {
@@ -157,7 +157,7 @@ func (v *validator) effectiveArms(own FilePart, prefix string, p Part) {
 		}
 		for _, arm := range x.Arms() {
 			if _, ok := p.Arms[arm]; !ok && !v.anyUnread("arms", "subjects") {
-				v.addOnce(fmt.Sprintf("%sexpect[%d]", prefix, n), "speaks of %q, no variant%s%s", arm, ofPart(p.Name), oneOf(arm, sortedKeys(p.Arms)))
+				v.addOnce(fmt.Sprintf("%sexpect[%d]", prefix, n), "names %q, which is not a variant%s%s", arm, ofPart(p.Name), oneOf(arm, sortedKeys(p.Arms)))
 			}
 		}
 	}
@@ -232,5 +232,5 @@ func (v *validator) baseline(prefix string, asked setting.Values, p Part) {
 	if _, known := p.Arms[p.Baseline]; !ok || known || len(p.Arms) < 2 || p.Swept || v.anyUnread("arms", "subjects") {
 		return
 	}
-	v.addOnce(given.Path, "is %q, no variant%s%s", p.Baseline, ofPart(p.Name), oneOf(p.Baseline, sortedKeys(p.Arms)))
+	v.addOnce(given.Path, "is %q, which is not a variant%s%s", p.Baseline, ofPart(p.Name), oneOf(p.Baseline, sortedKeys(p.Arms)))
 }

@@ -45,7 +45,7 @@ func TestEffectiveParts(t *testing.T) {
 		part    int
 		want    func(*trial.Design) // from the file's defaults
 	}{
-		{"standard", 0, func(*trial.Design) {}}, // there is no such profile
+		{"standard", 0, func(*trial.Design) {}}, // unknown profile
 		{"quick", 0, func(d *trial.Design) { // the file's profile over its defaults
 			d.Block, d.Rounds, d.Pairs, d.Warmup = 100*time.Millisecond, 6, 1, 0
 		}},

@@ -34,7 +34,7 @@ func (s Subject) Elsewhere() string {
 func (c *subjectCheck) elsewhere() {
 	name := c.Elsewhere()
 	if !nameForm.MatchString(name[strings.LastIndexByte(name, '/')+1:]) {
-		c.add("command", "is %q; allowed: %sNAME or %sWORKER/NAME, of a worker with --subjects", c.Command, ofWorker, ofWorker)
+		c.add("command", "is %q; expected %sNAME or %sWORKER/NAME, of a worker with --subjects", c.Command, ofWorker, ofWorker)
 	}
 	rest := c.Subject
 	rest.Command = ""
@@ -71,16 +71,16 @@ func (o *Offered) validate(m *mistakes) {
 		v.missing("subjects", "the servers that the worker starts, by name")
 	}
 	if at, err := netip.ParseAddr(o.Address); o.Address != "" && (err != nil || at.IsUnspecified()) {
-		v.add("address", "is %q; allowed: an IP address of this machine that the generators reach", o.Address)
+		v.add("address", "is %q; expected an IP address of this machine that the generators reach", o.Address)
 	}
 	for _, name := range sortedKeys(o.Subjects) {
 		s, path := o.Subjects[name], "subjects."+name
 		v.subject(path, name, s)
 		if s.URL != "" {
-			v.add(path+".url", "is given, but a worker starts its servers; allowed: command, serve")
+			v.add(path+".url", "is given, but a worker starts its servers; expected command, serve")
 		}
 		if s.Elsewhere() != "" {
-			v.add(path+".command", "is %q, but this is the file of the worker; allowed: a command", s.Command)
+			v.add(path+".command", "is %q, but this is the file of the worker; expected a command", s.Command)
 		}
 	}
 }

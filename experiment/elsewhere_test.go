@@ -30,9 +30,9 @@ subjects:
 		{"", []string{"the file is empty: it needs at least servers (key subjects)"}},
 		{"address: 10.0.0.9", []string{"1:1: subjects is missing: the servers that the worker starts, by name"}},
 		{"address: localhost\nsubjects:\n  a: {command: './a {{adr}}', envs: [A=1]}\n  b: {url: 10.0.0.1:80}\n  c: {command: subject:a}\n  d: {}\n", []string{
-			`1:10: address is "localhost"; allowed: an IP address of this machine`,
+			`1:10: address is "localhost"; expected an IP address of this machine`,
 			"3:16: subjects.a.command has the placeholder {{adr}}",
-			"3:31: subjects.a.envs: there is no such field; allowed: ",
+			"3:31: subjects.a.envs: unknown field; expected ",
 			"4:12: subjects.b.url is given, but a worker starts its servers",
 			`5:16: subjects.c.command is "subject:a", but this is the file of the worker`,
 			"6:3: subjects.d is missing: one of command, serve and url",
@@ -67,8 +67,8 @@ func TestElsewhere(t *testing.T) {
 	}{
 		{Subject{Command: "subject:a"}, "http://{{addr}}/", ""},
 		{Subject{Command: "subject:host/7/a"}, "ws://h:{{port}}/", ""},
-		{Subject{Command: "subject:"}, "http://{{addr}}/", `is "subject:"; allowed: subject:NAME or subject:WORKER/NAME`},
-		{Subject{Command: "subject:a b"}, "http://{{addr}}/", `is "subject:a b"; allowed: subject:NAME`},
+		{Subject{Command: "subject:"}, "http://{{addr}}/", `is "subject:"; expected subject:NAME or subject:WORKER/NAME`},
+		{Subject{Command: "subject:a b"}, "http://{{addr}}/", `is "subject:a b"; expected subject:NAME`},
 		{Subject{Command: "subject:a", Env: []string{"A=1"}}, "http://{{addr}}/", "subject:a has a command, with all that belongs to it, in the file of its worker"},
 		{Subject{Command: "subject:a"}, "http://127.0.0.1:80/", "which has no {{addr}} or {{port}}"},
 	} {

@@ -158,7 +158,7 @@ type Published struct {
 // duration such as 719.94µs; ~ means not published.
 type Row []string
 
-// A Note says whether metrics of theirs may be set beside ours.
+// A Note says whether published metrics can be compared with those measured here.
 type Note struct {
 	Metrics    []metric.Name `yaml:"metrics"` // or names of Extra; empty: all
 	Comparable bool          `yaml:"comparable"`

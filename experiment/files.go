@@ -33,7 +33,7 @@ func textSize(placeholder string) (int, error) {
 	n, err := strconv.Atoi(parts[1])
 	n *= map[string]int{"B": 1, "kB": 1000, "MB": 1_000_000}[parts[2]]
 	if err != nil || n < 0 || n > maxText {
-		return 0, fmt.Errorf("%s is too much; allowed: up to %d bytes", placeholder, maxText)
+		return 0, fmt.Errorf("%s is too much; expected at most %d bytes", placeholder, maxText)
 	}
 	return n, nil
 }

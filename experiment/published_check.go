@@ -61,7 +61,7 @@ func (v *validator) answer() {
 		v.ofSomePart(fmt.Sprintf("answer.parts[%d]", i), part)
 	}
 	if len(a.Parts) > 0 && len(a.Figures) > 0 {
-		v.addSentence("answer.figures", "figures answer the question in the place of parts: give one of them")
+		v.addSentence("answer.figures", "use either figures or parts to answer the question, not both")
 	}
 	for i, f := range a.Figures {
 		path := fmt.Sprintf("answer.figures[%d]", i)
@@ -78,7 +78,7 @@ func (v *validator) extra(path string, p Published) {
 		at := fmt.Sprintf("%s.extra[%d]", path, i)
 		switch {
 		case !figureForm.MatchString(name):
-			v.add(at, "is %q; allowed: lower-case letters and digits joined by _, as in allocs_per_op", name)
+			v.add(at, "is %q; expected lower-case letters and digits joined by _, as in allocs_per_op", name)
 		case isOurs(name):
 			v.add(at, "is %q, which can be a column without being named here", name)
 		case !slices.Contains(p.Columns, name):
@@ -109,7 +109,7 @@ func (v *validator) columns(path string, p Published) {
 
 func (v *validator) note(path string, n Note, p Published) {
 	if n.Because == "" {
-		v.missing(path+".because", "why the figures may or may not be set beside ours")
+		v.missing(path+".because", "why the published numbers can or cannot be compared with those measured here")
 	}
 	if !v.given(path + ".comparable") {
 		v.missing(path+".comparable", "true or false")
@@ -136,7 +136,7 @@ func (v *validator) row(path string, row Row, p Published) {
 			v.armOf(at, cell, p.Part)
 		case vusColumn:
 			if n, err := strconv.Atoi(cell); cell != notPublished && (err != nil || n < 1) {
-				v.add(at, "is %q; allowed: a concurrency, 1 and more, or ~", cell)
+				v.add(at, "is %q; expected a concurrency, 1 or more, or ~", cell)
 			}
 		default:
 			if _, err := publishedValue(metric.Name(column), cell); cell != notPublished && err != nil {
@@ -154,7 +154,7 @@ func (v *validator) armOf(path, arm, partName string) {
 			return
 		}
 		if part.Name == partName && (len(part.Arms) > 0 || v.file.Status != Planned) && !v.anyUnread("arms", "subjects", "parts") {
-			v.add(path, "is %q, no variant%s%s", arm, ofPart(part.Name), oneOf(arm, sortedKeys(part.Arms)))
+			v.add(path, "is %q, which is not a variant%s%s", arm, ofPart(part.Name), oneOf(arm, sortedKeys(part.Arms)))
 			return
 		}
 	}

@@ -68,9 +68,9 @@ func (c *subjectCheck) kinds() {
 		if words, err := SplitWords(kind.value); err != nil {
 			c.addSentence(kind.name, "%v", err)
 		} else if len(words) == 0 {
-			c.add(kind.name, "is %q; allowed: at least one word", kind.value)
+			c.add(kind.name, "is %q; expected at least one word", kind.value)
 		} else if sign := shellSign(kind.value); sign != "" {
-			c.add(kind.name, "has %s, which only a shell understands, and none runs this; allowed: one program with its arguments, or sh -c \"COMMANDS\"", sign)
+			c.add(kind.name, "contains %s, but the command does not run in a shell; give one program with arguments, or sh -c \"COMMANDS\"", sign)
 		}
 		text := c.withoutDir(kind.value)
 		if kind.name == "command" && c.Program != "" {
@@ -79,7 +79,7 @@ func (c *subjectCheck) kinds() {
 		c.placeholders(kind.name, text)
 	}
 	if len(kinds) > 1 {
-		c.addSentence("", "%s are both set; allowed: one of command, serve and url", strings.Join(kinds, " and "))
+		c.addSentence("", "%s are both set; expected one of command, serve and url", strings.Join(kinds, " and "))
 	}
 	if systems := []string{"linux", "darwin", "windows"}; c.OS != "" && !slices.Contains(systems, c.OS) {
 		c.add("os", "is %q%s", c.OS, oneOf(c.OS, systems))
@@ -109,7 +109,7 @@ func (s Subject) isStarted() bool { return s.Command != "" || s.Serve != "" }
 func (c *subjectCheck) surroundings() {
 	if c.URL != "" {
 		if _, _, err := net.SplitHostPort(c.URL); err != nil {
-			c.add("url", "is %q; allowed: host:port", c.URL)
+			c.add("url", "is %q; expected host:port", c.URL)
 		}
 		if !reflect.ValueOf(c.Ready).IsZero() || len(c.Env) > 0 || c.Dir != "" || len(c.Files) > 0 {
 			c.addSentence("", "ready, env, dir and files do not apply to url: it is not started here")
@@ -118,18 +118,18 @@ func (c *subjectCheck) surroundings() {
 	for i, entry := range c.Env {
 		at := fmt.Sprintf("env[%d]", i)
 		if key, _, ok := strings.Cut(entry, "="); !ok || key == "" {
-			c.add(at, "is %q; allowed: KEY=VALUE", entry)
+			c.add(at, "is %q; expected KEY=VALUE", entry)
 		}
 		c.placeholders(at, c.withoutDir(entry))
 	}
 	if h := c.Ready.HTTP; h != "" {
 		if !strings.HasPrefix(h, "/") && !strings.HasPrefix(h, "http://") {
-			c.add("ready.http", "is %q; allowed: a path such as /ready, or an http:// URL", h)
+			c.add("ready.http", "is %q; expected a path such as /ready, or an http:// URL", h)
 		}
 		c.placeholders("ready.http", h)
 	}
 	if _, err := regexp.Compile(c.Ready.Log); err != nil {
-		c.add("ready.log", "is %q; allowed: a regular expression (%v)", c.Ready.Log, err)
+		c.add("ready.log", "is %q; expected a regular expression (%v)", c.Ready.Log, err)
 	}
 }
 
@@ -158,7 +158,7 @@ func (s Subject) withoutDir(text string) string {
 // placeholders checks those of a text, which may hold those of others, too.
 func (c *subjectCheck) placeholders(field, text string, others ...string) {
 	for _, found := range subject.Unknown(text) {
-		c.add(field, "has the placeholder %s; allowed: %s", found, strings.Join(append([]string{subject.Placeholders}, others...), ", "))
+		c.add(field, "has the placeholder %s; expected %s", found, strings.Join(append([]string{subject.Placeholders}, others...), ", "))
 	}
 }
 

@@ -52,14 +52,14 @@ var (
 	nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 )
 
-const nameAllowed = "allowed: letters and digits with . _ - between them"
+const nameAllowed = "expected letters and digits with . _ - between them"
 
 func (v *validator) head() {
 	f := v.file
 	if f.ID == "" {
 		v.missing("id", "lower-case letters, digits and hyphens, as in orders-lock")
 	} else if !idForm.MatchString(f.ID) {
-		v.add("id", "is %q; allowed: lower-case letters and digits, with single hyphens between them", f.ID)
+		v.add("id", "is %q; expected lower-case letters and digits, with single hyphens between them", f.ID)
 	}
 	if f.Title == "" {
 		v.missing("title", "what is compared, in a few words")
@@ -98,7 +98,7 @@ func (v *validator) setup(prefix string, s Setup) {
 	}
 	for _, name := range sortedKeys(s.Profiles) {
 		if !slices.Contains(Profiles(), name) {
-			v.addSentence(prefix+"profiles."+name, "there is no such profile%s", oneOf(name, Profiles()))
+			v.addSentence(prefix+"profiles."+name, "unknown profile%s", oneOf(name, Profiles()))
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (v *validator) arm(path, name string, a Arm) {
 		return
 	}
 	if words, err := SplitWords(a.Document); err != nil || len(words) == 0 {
-		v.add(path+".document", "is %q; allowed: the words of a contend command, quotes in pairs", a.Document)
+		v.add(path+".document", "is %q; expected the words of a contend command, quotes in pairs", a.Document)
 	}
 	if a.Subject != "" || a.Guard != "" || len(a.Target) > 0 {
 		v.addSentence(path, "the keys subject, target and guard do not apply to a variant with a document: it measures by itself")

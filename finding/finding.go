@@ -1,6 +1,6 @@
-// Package finding is the one table of what a warning or a refusal can be about:
-// the code, what it says, what to do about it, and beyond which threshold a
-// figure gets the warning and a verdict is refused. It imports nothing of ours.
+// Package finding is the table of all warnings and refusals: the code, what it
+// says, what to do about it, and the thresholds above which a result gets the
+// warning or is INVALID. It imports no other package of this module.
 package finding
 
 import (

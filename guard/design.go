@@ -77,7 +77,7 @@ func Lookup(name string) (Design, error) {
 			return d, nil
 		}
 	}
-	return Design{}, fmt.Errorf("guard: design is %q; allowed: %s", name, strings.Join(Names(false), ", "))
+	return Design{}, fmt.Errorf("guard: design is %q; expected %s", name, strings.Join(Names(false), ", "))
 }
 
 // NewExclusive makes an Exclusive of the named design that holds initial.
@@ -100,6 +100,6 @@ func NewExclusive[S any](design string, initial S) (Exclusive[S], error) {
 	case "combining":
 		return exclusive[S]{newCombining(initial, call[S])}, nil
 	}
-	return nil, fmt.Errorf("guard: design %s gives no exclusive access to a state; allowed: %s",
+	return nil, fmt.Errorf("guard: design %s gives no exclusive access to a state; expected %s",
 		d.Name, strings.Join(namesWhere(func(d Design) bool { return d.Exclusive }), ", "))
 }

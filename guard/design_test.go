@@ -64,9 +64,9 @@ func TestErrorsNameWhatIsAllowed(t *testing.T) {
 		err  error
 		want string
 	}{
-		{unknown, `guard: design is "mutx"; allowed: mutex, rwmutex, atomic, cas, inputq, ` +
+		{unknown, `guard: design is "mutx"; expected mutex, rwmutex, atomic, cas, inputq, ` +
 			`inputq-pooled, inputq-batch, combining, striped`},
-		{noState, `guard: design atomic gives no exclusive access to a state; allowed: ` +
+		{noState, `guard: design atomic gives no exclusive access to a state; expected ` +
 			`mutex, rwmutex, inputq, inputq-pooled, inputq-batch, combining`},
 	} {
 		if test.err == nil || test.err.Error() != test.want {

@@ -92,7 +92,7 @@ func (h *Histogram) refine(doc document) error {
 		return fmt.Errorf("count is %d, but hdr holds %d", doc.Count, h.Count())
 	}
 	if doc.Saturated < h.saturated || doc.Saturated > doc.Count {
-		return fmt.Errorf("saturated is %d; allowed: %d to %d", doc.Saturated, h.saturated, doc.Count)
+		return fmt.Errorf("saturated is %d; expected %d to %d", doc.Saturated, h.saturated, doc.Count)
 	}
 	h.saturated = doc.Saturated
 	if doc.Count == 0 {
@@ -164,7 +164,7 @@ func middle(b hdrhistogram.Bar) time.Duration {
 // the header asks for, up to 50 MB of counts; 3 digits limit that to 0.5 MB.
 func checkHeader(encoded string) error {
 	if len(encoded) > maxEncoded {
-		return fmt.Errorf("%d bytes long; allowed: up to %d", len(encoded), maxEncoded)
+		return fmt.Errorf("%d bytes long; expected at most %d", len(encoded), maxEncoded)
 	}
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
@@ -186,7 +186,7 @@ func checkHeader(encoded string) error {
 		return fmt.Errorf("truncated in its header: %w", err)
 	}
 	if header.Digits < 0 || header.Digits > digits {
-		return fmt.Errorf("%d significant digits; allowed: up to %d", header.Digits, digits)
+		return fmt.Errorf("%d significant digits; expected at most %d", header.Digits, digits)
 	}
 	return nil
 }

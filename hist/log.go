@@ -50,10 +50,10 @@ func (i Interval) write(w *bufio.Writer) error {
 	}
 	start := seconds(i.Start)
 	if start < 0 || start > maxSeconds {
-		return fmt.Errorf("start is %v; allowed: 1970 to 2096", i.Start)
+		return fmt.Errorf("start is %v; expected 1970 to 2096", i.Start)
 	}
 	if i.Length < 0 {
-		return fmt.Errorf("length is %v; allowed: 0 and more", i.Length)
+		return fmt.Errorf("length is %v; expected 0 or more", i.Length)
 	}
 	if i.Tag != "" {
 		w.WriteString("Tag=" + i.Tag + ",")
@@ -127,7 +127,7 @@ func (t *logTimes) parseInterval(line string) (Interval, error) {
 	}
 	fields := strings.Split(line, ",")
 	if len(fields) != 4 {
-		return Interval{}, fmt.Errorf("%d fields; allowed: start, length, max and histogram", len(fields))
+		return Interval{}, fmt.Errorf("%d fields; expected start, length, max and histogram", len(fields))
 	}
 	var start, length float64
 	if err := parseSeconds(&start, fields[0]); err != nil {
@@ -170,7 +170,7 @@ func parseSeconds(to *float64, text string) error {
 		return err
 	}
 	if !(v >= 0 && v <= maxSeconds) {
-		return fmt.Errorf("time is %q; allowed: 0 to %.0f seconds", text, float64(maxSeconds))
+		return fmt.Errorf("time is %q; expected 0 to %.0f seconds", text, float64(maxSeconds))
 	}
 	*to = v
 	return nil

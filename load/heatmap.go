@@ -63,7 +63,7 @@ func (c *HeatColumn) read(text []byte, most int) error {
 	}
 	first, err := strconv.Atoi(fields[0])
 	if err != nil || first < 0 || first+len(fields)-1 > most {
-		return fmt.Errorf("column of a heatmap: begins with row %.20q and has %d counts; allowed: %d rows", fields[0], len(fields)-1, most)
+		return fmt.Errorf("column of a heatmap: begins with row %.20q and has %d counts; expected %d rows", fields[0], len(fields)-1, most)
 	}
 	counts := make(HeatColumn, first, first+len(fields)-1)
 	for _, field := range fields[1:] {
@@ -207,13 +207,13 @@ func (c *Course) Validate() error {
 	case c.Width <= 0 || c.Width > math.MaxInt64/maxIntervals:
 		return fmt.Errorf("intervals of %v", c.Width)
 	case len(c.Intervals) > maxIntervals || c.Warmup < 0 || c.Warmup > len(c.Intervals):
-		return fmt.Errorf("%d intervals, %d of the warm-up; allowed: up to %d", len(c.Intervals), c.Warmup, maxIntervals)
+		return fmt.Errorf("%d intervals, %d of the warm-up; expected at most %d", len(c.Intervals), c.Warmup, maxIntervals)
 	case h == nil:
 		return nil
 	case h.PerColumn < 1 || h.Warmup < 0 || h.Warmup > len(h.Columns) || len(h.Columns) > maxColumns:
-		return fmt.Errorf("a heatmap of %d columns; allowed: up to %d", len(h.Columns), maxColumns)
+		return fmt.Errorf("a heatmap of %d columns; expected at most %d", len(h.Columns), maxColumns)
 	case len(h.Edges) < 2 || len(h.Edges) > maxRows+1:
-		return fmt.Errorf("a heatmap with %d edges; allowed: 2 to %d", len(h.Edges), maxRows+1)
+		return fmt.Errorf("a heatmap with %d edges; expected 2 to %d", len(h.Edges), maxRows+1)
 	default:
 		return h.validate()
 	}

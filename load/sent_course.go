@@ -49,7 +49,7 @@ func readCourse(b []byte) (c *Course, rest []byte, err error) {
 	c = &Course{Width: time.Duration(in.next()), Warmup: int(in.next())}
 	n := in.next()
 	if in.short || n < 0 || n > maxIntervals {
-		return nil, nil, fmt.Errorf("a course of %d intervals; allowed: up to %d", n, maxIntervals)
+		return nil, nil, fmt.Errorf("a course of %d intervals; expected at most %d", n, maxIntervals)
 	}
 	c.Intervals = make([]Interval, n)
 	if err := c.Validate(); err != nil {

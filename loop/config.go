@@ -56,13 +56,13 @@ func (c *Config) validate() error {
 			wrong("local is %v, but a unix socket has no IP address", c.Local)
 		}
 	default:
-		wrong("network is %q; allowed: tcp, unix", c.Network)
+		wrong("network is %q; expected tcp, unix", c.Network)
 	}
 	if len(c.VUs) == 0 {
 		wrong("vus is empty")
 	}
 	if c.Connections < 0 {
-		wrong("connections is %d; allowed: 0 and more", c.Connections)
+		wrong("connections is %d; expected 0 or more", c.Connections)
 	}
 	if c.CloseEach && c.Connections > 0 {
 		wrong("connections is %d, but a connection per iteration cannot be shared", c.Connections)
@@ -71,7 +71,7 @@ func (c *Config) validate() error {
 		wrong("new is nil")
 	}
 	if c.SendBuffer < 0 || c.ReceiveBuffer < 0 {
-		wrong("buffers are %d and %d bytes; allowed: 0 and more", c.SendBuffer, c.ReceiveBuffer)
+		wrong("buffers are %d and %d bytes; expected 0 or more", c.SendBuffer, c.ReceiveBuffer)
 	}
 	return errors.Join(errs...)
 }

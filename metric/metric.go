@@ -1,5 +1,5 @@
-// Package metric is the one table of the figures that can be compared, expected,
-// searched for and shown: each with its name, kind, words and how it is read from
+// Package metric is the table of the metrics that can be compared, expected,
+// searched for and shown, each with its name, kind, words and how to read it from
 // a result. The metrics of times are every statistic of every histogram.
 package metric
 

@@ -211,7 +211,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	text := metric.Name("thruput").Check().Error()
-	want := `metric is "thruput"; allowed: throughput, errors, server CPU per op, server memory, and mean, p50, p90, p95, p99, p99.9 or max of response times, ` +
+	want := `metric is "thruput"; expected throughput, errors, server CPU per op, server memory, and mean, p50, p90, p95, p99, p99.9 or max of response times, ` +
 		`as of others in service p99; contend explain --full metric lists all`
 	if text != want {
 		t.Errorf("error\n%s\nwant\n%s", text, want)

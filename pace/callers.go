@@ -24,7 +24,7 @@ func ParseCallers(text string) (*Callers, error) {
 			return nil, err
 		}
 		if s.length == 0 || s.from != math.Trunc(s.from) || s.to != math.Trunc(s.to) || max(s.from, s.to) > mostCallers {
-			return nil, fmt.Errorf("stage %q; allowed: numbers of callers up to %d and a duration, as in 0-10/30s", field, mostCallers)
+			return nil, fmt.Errorf("stage %q; expected numbers of callers up to %d and a duration, as in 0-10/30s", field, mostCallers)
 		}
 		c.stages = append(c.stages, s)
 	}

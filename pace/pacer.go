@@ -1,4 +1,4 @@
-// Package pace says when iterations are due, and waits until they are.
+// Package pace schedules iterations and waits for them to become due.
 package pace
 
 import (
@@ -80,12 +80,12 @@ func parseStage(text, list string) (stage, error) {
 		s.to = s.from
 	}
 	if timed && !ramp && length == "s" {
-		return stage{}, fmt.Errorf("rates are per second: write %s", from)
+		return stage{}, fmt.Errorf("rates are per second; write %s", from)
 	}
 	if timed {
 		s.length, err3 = time.ParseDuration(length)
 		if err3 != nil || s.length <= 0 {
-			err3 = fmt.Errorf("stage %q: duration is %q; allowed: more than 0, as in 30s", text, length)
+			err3 = fmt.Errorf("stage %q: duration is %q; expected more than 0, as in 30s", text, length)
 		}
 	} else if ramp {
 		err3 = fmt.Errorf("stage %q: a ramp needs a duration, as in %s/30s", text, rates)
@@ -105,9 +105,9 @@ func parseRate(text, list string) (float64, error) {
 // A rate among others may be 0.
 func wrongRate(text, list string) error {
 	if text == list {
-		return errors.New("allowed: more than 0, up to 1e9 arrivals per second")
+		return errors.New("expected arrivals per second, more than 0 and at most 1e9, as in 500")
 	}
-	return fmt.Errorf("the rate is %q; allowed: 0 to 1e9 arrivals per second", text)
+	return fmt.Errorf("the rate is %q; expected 0 to 1e9 arrivals per second", text)
 }
 
 func (p *Pacer) check(kind string) error {
@@ -124,7 +124,7 @@ func (p *Pacer) check(kind string) error {
 		}
 	case "steps", "poisson":
 	default:
-		return fmt.Errorf("the kind of pacer is %q; allowed: constant, ramp, steps, poisson", kind)
+		return fmt.Errorf("the kind of pacer is %q; expected constant, ramp, steps, poisson", kind)
 	}
 	for i, s := range p.stages {
 		if s.length == 0 && i < len(p.stages)-1 {
@@ -132,7 +132,7 @@ func (p *Pacer) check(kind string) error {
 		}
 	}
 	if p.Peak() == 0 {
-		return errors.New("no iteration would ever start; allowed: a rate above 0, up to 1e9 arrivals per second")
+		return errors.New("no iteration would ever start; expected a rate above 0, up to 1e9 arrivals per second")
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func TestLookup(t *testing.T) {
 			t.Errorf("New(%q) built %q", name, p.Design.Name)
 		}
 	}
-	const want = `design is "ring"; allowed: chan, chan-batch, spsc, mpsc, mpmc`
+	const want = `design is "ring"; expected chan, chan-batch, spsc, mpsc, mpmc`
 	if _, err := Lookup("ring"); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -36,14 +36,14 @@ func TestNewNamesEveryMistake(t *testing.T) {
 		want   string
 	}{
 		{"chan", Config{}, ""},
-		{"chan", Config{Buffer: -1}, "buffer is -1; allowed: 0 to 1073741824 with chan"},
-		{"mpmc", Config{}, "buffer is 0; allowed: 1 to 1073741824 with mpmc"},
-		{"mpsc", Config{Buffer: 1, Consumers: 2}, "consumers is 2; allowed: 1 with mpsc"},
-		{"spsc", Config{Batch: -2, Producers: 2, Consumers: 300}, `buffer is 0; allowed: 1 to 1073741824 with spsc
-batch is -2; allowed: 1 to 1073741824 with spsc
-producers is 2; allowed: 1 with spsc
-consumers is 300; allowed: 1 with spsc`},
-		{"chan", Config{Producers: 257}, "producers is 257; allowed: 1 to 256 with chan"},
+		{"chan", Config{Buffer: -1}, "buffer is -1; expected 0 to 1073741824 with chan"},
+		{"mpmc", Config{}, "buffer is 0; expected 1 to 1073741824 with mpmc"},
+		{"mpsc", Config{Buffer: 1, Consumers: 2}, "consumers is 2; expected 1 with mpsc"},
+		{"spsc", Config{Batch: -2, Producers: 2, Consumers: 300}, `buffer is 0; expected 1 to 1073741824 with spsc
+batch is -2; expected 1 to 1073741824 with spsc
+producers is 2; expected 1 with spsc
+consumers is 300; expected 1 with spsc`},
+		{"chan", Config{Producers: 257}, "producers is 257; expected 1 to 256 with chan"},
 	}
 	for _, tt := range tests {
 		_, err := New[int](tt.design, tt.config)

@@ -1,5 +1,5 @@
-// Package protocol opens what can be driven: it is the one place where the
-// schemes of targets are resolved.
+// Package protocol opens targets. It is the only place that resolves their
+// schemes.
 package protocol
 
 import (
@@ -208,7 +208,7 @@ func (o Opener) function(t Target) (load.Target, error) {
 	_, name, _ := strings.Cut(t.URL(), ":")
 	f, ok := o.Funcs[name]
 	if !ok {
-		return nil, fmt.Errorf("target %q: no such function; allowed: %s", t.URL(), strings.Join(slices.Sorted(maps.Keys(o.Funcs)), ", "))
+		return nil, fmt.Errorf("target %q: no such function; expected %s", t.URL(), setting.Or(slices.Sorted(maps.Keys(o.Funcs))))
 	}
 	return f()
 }

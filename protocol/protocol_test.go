@@ -154,15 +154,15 @@ func TestMistakesHaveTheirPlace(t *testing.T) {
 	target := Target{"http": at(3, "4"), "checks": at(5, "size > 1", "bdy exists"), "wieght": at(6, "1")}.
 		Over(Target{"url": at(1, "http://h/"), "proto": at(2, "a.proto"), "requests": {Items: []setting.Values{{"nmae": at(7, "a")}}}})
 	want := []string{
-		`7:1 requests[0].nmae: is not known; allowed: name, weight, path, method, data, header, expect_status, checks (did you mean "name"?)`,
-		`3:1 http: is "4"; allowed: 1.1, 2, 3`,
-		`2:1 proto: does not apply to http, https, http+unix; allowed: with grpc, grpcs`,
+		`7:1 requests[0].nmae: is not known; expected name, weight, path, method, data, header, expect_status, checks (did you mean "name"?)`,
+		`3:1 http: is "4"; expected 1.1, 2 or 3`,
+		`2:1 proto: does not apply to http, https, http+unix; expected with grpc, grpcs`,
 		`6:1 wieght: is not known`,
 		`5:2 checks[1]: is "bdy exists", position 1: what is checked is "bdy"; allowed:`,
 	}
 	plain := Target{"url": at(1, "http://h/"), "insecure": at(2, "true")}
 	_, opened := Opener{}.Open(t.Context(), plain)
-	want = append(want, `2:1 insecure: needs a URL of https`, `4:2 header[1]: key is "grpc-x", whose prefix grpc- is reserved`)
+	want = append(want, `2:1 insecure: requires an https URL`, `4:2 header[1]: key is "grpc-x", whose prefix grpc- is reserved`)
 	call := Target{"url": at(3, "grpc://h:1/a.B/c"), "header": at(4, "a: b", "grpc-x: c")}
 	var got []string
 	for _, m := range setting.Mistakes(errors.Join(target.Validate(), opened, call.Validate())) {
@@ -227,7 +227,7 @@ func TestOpenMistakes(t *testing.T) {
 		{At("guard:mutexx"), []string{"mutexx", "mutex"}},
 		{At("pipe:tube"), []string{"tube", "chan"}},
 		{At("guard:mutex").With("method", "GET").With("data", "x").With("insecure", "true"), []string{"method", "data", "insecure"}},
-		{At("http://localhost/").With("connections", "shared:2").With("proto", "a"), []string{"connections does not apply to HTTP/1.1", "proto does not apply to http, https, http+unix; allowed: with grpc, grpcs"}},
+		{At("http://localhost/").With("connections", "shared:2").With("proto", "a"), []string{"connections does not apply to HTTP/1.1", "proto does not apply to http, https, http+unix; expected with grpc, grpcs"}},
 		{At("http://localhost/").With("header", "nocolon", ": empty"), []string{`"nocolon"`, `": empty"`}},
 		{At("http://localhost/").With("checks", "bdy exists").With("row_order", "by-vu"), []string{"bdy", "by-vu"}},
 		{At("http://localhost/").With("row_order", "per-vu"), []string{"row_order is per-vu, which needs rows"}},
@@ -243,7 +243,7 @@ func TestOpenMistakes(t *testing.T) {
 		{At("http://localhost/").With("data_file", missing), []string{missing}},
 		{At("https://localhost/").With("ca_file", missing).With("header", "x"), []string{missing, `"x"`}},
 		{At("grpc://localhost:1/s/m").With("header", "A-bin: !", "b-bin: YQ=="), []string{"A-bin is wrong", "not base64"}},
-		{At("grpc://localhost:1/s/m").With("expect_status", "0", "1").With("connections", "many"), []string{"expect_status has 2 values; allowed: one", "many"}},
+		{At("grpc://localhost:1/s/m").With("expect_status", "0", "1").With("connections", "many"), []string{"expect_status has 2 values; expected one", "many"}},
 	}
 	for _, tt := range tests {
 		opened, err := Opener{}.Open(t.Context(), tt.spec)

@@ -150,7 +150,7 @@ func (f *family) unfilled(given setting.Values) error {
 		}
 		for i, text := range given[s.Path].Texts {
 			if placeholder := data.Placeholder(text); placeholder != "" {
-				m := s.Wrong("has %s, which is not filled in there: %s", placeholder, literally[s.Path])
+				m := s.Wrong("has %s, which is not replaced here: %s", placeholder, literally[s.Path])
 				if m.Index = -1; s.List() {
 					m.Index = i
 				}
@@ -166,7 +166,7 @@ func notOfFile(data []string) error {
 	if len(data) == 0 || !strings.HasPrefix(data[0], "@") {
 		return nil
 	}
-	return setting.Pick(Settings(), "data")[0].Wrong("is %q, for which curl would send a file, and this sends what stands there: give --data-file %s (data_file, in an experiment file)", data[0], data[0][1:])
+	return setting.Pick(Settings(), "data")[0].Wrong("sends its text as it is, unlike curl's @file; to send a file use --data-file %s (data_file in an experiment file)", data[0][1:])
 }
 
 // literally says what to do about a placeholder in a setting that keeps it as it stands.

@@ -1,6 +1,6 @@
 // Package report is the versioned document that every command produces, and
-// its views. The document is the master: a view holds no figure that it could
-// not have read or computed from there.
+// its views. The document is the master: a view reads or computes every number
+// from it.
 package report
 
 import (

@@ -94,7 +94,7 @@ func checkHead(data []byte) error {
 		Schema string `json:"schema"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return fmt.Errorf("not a document, as -o FILE of run, sweep, compare and lab writes one: %w", err)
+		return fmt.Errorf("not a result file, as written by -o FILE of run, sweep, compare or lab: %w", err)
 	}
 	if head.Schema != Schema && head.Schema != formerSchema {
 		return fmt.Errorf("schema is %q, this version reads %q and %q", head.Schema, formerSchema, Schema)
@@ -178,7 +178,7 @@ func (d *Document) complete() error {
 		p.trials(fmt.Sprintf("trials[%d]", i), t.Trials)
 	}
 	if n := len(d.Sources); n != 0 && n != 2 {
-		p.add("sources", "has %d entries; allowed: 0, 2", n)
+		p.add("sources", "has %d entries; expected 0, 2", n)
 	}
 	for i, a := range d.Apart {
 		p.apart(fmt.Sprintf("apart[%d]", i), &a.Apart)
@@ -202,7 +202,7 @@ func (p *problems) search(path string, s search.Result) {
 	for i, a := range s.Attempts {
 		p.cell(fmt.Sprintf("%s.attempts[%d]", path, i), a.Cell)
 		if !(a.RatePerSec > 0) {
-			p.add(fmt.Sprintf("%s.attempts[%d].rate_per_s", path, i), "is %v; allowed: more than 0", a.RatePerSec)
+			p.add(fmt.Sprintf("%s.attempts[%d].rate_per_s", path, i), "is %v; expected more than 0", a.RatePerSec)
 		}
 	}
 }
@@ -248,12 +248,12 @@ func (p *problems) calls(path string, list []why.Call, arms int) {
 	for i, c := range list {
 		path := fmt.Sprintf("%s[%d]", path, i)
 		if c.Depth < min(i, 1) || c.Depth > deepest+1 {
-			p.add(path+".depth", "is %d; allowed: %d to %d", c.Depth, min(i, 1), deepest+1)
+			p.add(path+".depth", "is %d; expected %d to %d", c.Depth, min(i, 1), deepest+1)
 			return
 		}
 		deepest = c.Depth
 		if len(c.PerOp) != arms || slices.ContainsFunc(c.PerOp, func(ns float64) bool { return ns < 0 }) {
-			p.add(path+".cpu_ns_per_op", "are %v; allowed: 0 and more, %d of them", c.PerOp[:min(len(c.PerOp), 5)], arms)
+			p.add(path+".cpu_ns_per_op", "are %v; expected 0 or more, %d of them", c.PerOp[:min(len(c.PerOp), 5)], arms)
 			return
 		}
 	}
@@ -283,10 +283,10 @@ func (p *problems) cell(path string, c trial.Cell) {
 		return
 	}
 	if c.Concurrency < 1 {
-		p.add(path+".concurrency", "is %d; allowed: 1 and more", c.Concurrency)
+		p.add(path+".concurrency", "is %d; expected 1 or more", c.Concurrency)
 	}
 	if models := []load.Model{load.ClosedModel, load.OpenModel, load.MixedModel}; !slices.Contains(models, c.Model) {
-		p.add(path+".model", "is %q; allowed: %v", c.Model, models)
+		p.add(path+".model", "is %q; expected %v", c.Model, models)
 	}
 	if c.Course != nil {
 		if err := c.Course.Validate(); err != nil {
@@ -313,7 +313,7 @@ func (p *problems) cell(path string, c trial.Cell) {
 
 func (p *problems) positive(path string, count int64) {
 	if count < 1 {
-		p.add(path+".count", "is %d; allowed: 1 and more", count)
+		p.add(path+".count", "is %d; expected 1 or more", count)
 	}
 }
 

@@ -44,7 +44,7 @@ func (f Format) Write(d *Document, w io.Writer) error {
 			return known.write(d, w)
 		}
 	}
-	return fmt.Errorf("format is %q; allowed: %s", f, strings.Join(f.Values(), ", "))
+	return fmt.Errorf("format is %q; expected %s", f, strings.Join(f.Values(), ", "))
 }
 
 // Text writes the document for a terminal.

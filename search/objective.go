@@ -30,7 +30,7 @@ func (d Design) objectives() ([]expect.Bound, error) {
 			wrong("is %v", err)
 			continue
 		case !b.IsUpper():
-			wrong("is %q; allowed: an upper bound, with <, <= or ==", text)
+			wrong("is %q; expected an upper bound, with <, <= or ==", text)
 		}
 		bounds = append(bounds, b)
 	}

@@ -1,4 +1,4 @@
-// Package search finds the highest arrival rate that an arm sustains within
+// Package search finds the highest arrival rate that a server sustains within
 // objectives.
 package search
 

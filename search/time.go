@@ -68,7 +68,7 @@ func (d Design) enough() error {
 		return nil
 	}
 	least = trial.RoundUp(least)
-	return &trial.TooShortError{Mistake: setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("%s and more: there are %d attempts of %v at least",
+	return &trial.TooShortError{Mistake: setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("%s or more: there are %d attempts of at least %v",
 		setting.Duration(least), attempts, length)), Least: least}
 }
 

@@ -52,7 +52,7 @@ func TestHalvings(t *testing.T) {
 // One VU for 500 ms and 1 s, and 9 attempts of 500 ms and 2 s: 24 s, which is typed as 25.
 func TestSearchIsTooShort(t *testing.T) {
 	d := design()
-	for most, least := range map[time.Duration]string{0: "", 24 * time.Second: "", 23 * time.Second: "25s and more: there are 9 attempts of 2s at least"} {
+	for most, least := range map[time.Duration]string{0: "", 24 * time.Second: "", 23 * time.Second: "25s or more: there are 9 attempts of at least 2s"} {
 		d.Duration = most
 		if err := d.Validate(); least == "" && err != nil || least != "" && (err == nil || !strings.Contains(err.Error(), least)) {
 			t.Errorf("%v: %v, want %q", most, err, least)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"strings"
 )
 
 // bounds are the ends of what is allowed, as text; "" is no end.
@@ -53,23 +52,23 @@ func compare(a, b reflect.Value) int {
 func (s Setting) Allowed() string {
 	b := s.bounds
 	if values := s.Values(); len(values) > 0 {
-		return strings.Join(values, ", ")
+		return Or(values)
 	}
 	switch {
 	case b.min != "" && b.max != "":
 		return b.min + " to " + b.max
 	case b.min != "" && b.below != "":
-		return b.min + " to below " + b.below
+		return "at least " + b.min + " and less than " + b.below
 	case b.above != "" && b.max != "":
-		return "more than " + b.above + ", up to " + b.max
+		return "more than " + b.above + " and at most " + b.max
 	case b.above != "" && b.below != "":
 		return "more than " + b.above + " and less than " + b.below
 	case b.min != "":
-		return b.min + " and more"
+		return b.min + " or more"
 	case b.above != "":
 		return "more than " + b.above
 	case b.max != "":
-		return "up to " + b.max
+		return "at most " + b.max
 	case b.below != "":
 		return "less than " + b.below
 	}
@@ -85,7 +84,7 @@ func (s Setting) form() string {
 	case isDuration(t):
 		return "a duration with a unit, as in 250ms, 2s or 1m30s"
 	case s.unit == "percent":
-		return "a number of per cent, as in 2%"
+		return "a percentage, as in 2%"
 	case s.unit == "bytes":
 		return "a number of bytes, as in 500, 64kB or 1MiB"
 	case t.Kind() == reflect.Float64:
@@ -93,7 +92,7 @@ func (s Setting) form() string {
 	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
 		return "a whole number"
 	case t.Kind() == reflect.Uint64:
-		return "a whole number, 0 and more"
+		return "a whole number, 0 or more"
 	}
 	return ""
 }

@@ -42,9 +42,9 @@ func Example() {
 	err := setting.Fill(&p, given, setting.InFlags)
 	fmt.Println(setting.FlagErrors(errors.Join(err, p.Validate())))
 	// Output:
-	// pauses.yaml:7:14: pause.times is 0; allowed: 1 and more
+	// pauses.yaml:7:14: pause.times is 0; expected 1 or more
 	// --length: how long to wait (1s)
 	// --times: `number` of pauses (3)
 	// --spread: how much pauses differ ()
-	// --times is 5000; allowed: an hour in all
+	// --times is 5000; expected an hour in all
 }

@@ -46,7 +46,7 @@ func (m *Mistake) Error() string { return m.called(m.Owner, m.In+m.Setting.Name)
 func (m *Mistake) Text() string {
 	text := m.Problem
 	if m.Allowed != "" {
-		text += "; allowed: " + m.Allowed
+		text += "; expected " + m.Allowed
 	}
 	if m.Meant != "" {
 		text += fmt.Sprintf(" (did you mean %q?)", m.Meant)
@@ -85,7 +85,7 @@ func NotAllowed(text, allowed string) *Mistake {
 
 // CannotRead is the mistake that a file cannot be read.
 func CannotRead(path string, err error) *Mistake {
-	m := NotAllowed(path, "a file that exists and may be read")
+	m := NotAllowed(path, "a readable file")
 	m.Problem += fmt.Sprintf(", which cannot be read: %v", Cause(err))
 	return m
 }
@@ -98,10 +98,16 @@ func Cause(err error) error {
 	return err
 }
 
+// Or lists alternatives, as in "a, b or c".
+func Or(names []string) string {
+	last := max(0, len(names)-1)
+	return strings.TrimPrefix(strings.Join(names[:last], ", ")+" or "+strings.Join(names[last:], ""), " or ")
+}
+
 // NotOneOf is the mistake that a text is none of the names, with the one that was
 // probably meant.
 func NotOneOf(text string, names []string) *Mistake {
-	m := NotAllowed(text, strings.Join(names, ", "))
+	m := NotAllowed(text, Or(names))
 	m.Meant = Nearest(text, names)
 	return m
 }

@@ -1,8 +1,8 @@
-// Package setting reads what can be asked for out of plain structs. A setting
-// is a field of a struct that is executed; its tags say once how it is called
-// in files and on the command line, what is allowed, and what it is in one line
-// of words. Flags, the decoding of files, validation, typed mistakes, shell
-// completion, help and reference tables are derived from them.
+// Package setting derives flags, file keys, validation and help from struct tags.
+// A setting is a field of a struct that is executed. Its tags state once its name
+// in files and on the command line, which values are allowed, and one line of help.
+// The decoding of files, typed mistakes, shell completion and reference tables are
+// derived from them too.
 //
 // The tags of a field:
 //

@@ -114,27 +114,27 @@ func TestMistakes(t *testing.T) {
 		form       Form
 		want, flag string
 	}{
-		{given("compare.rounds", "0"), InFile, "rounds is 0; allowed: 1 to 1000", "--rounds is 0; allowed: 1 to 1000"},
-		{given("compare.rounds", "1001"), InFile, "rounds is 1001; allowed: 1 to 1000", "--rounds is 1001; allowed: 1 to 1000"},
-		{given("rounds", "ten"), InFlags, `rounds is "ten"; allowed: 1 to 1000 (a whole number)`, `--rounds is "ten"; allowed: 1 to 1000 (a whole number)`},
-		{given("rounds", "99999999999999999999"), InFlags, `rounds is "99999999999999999999"; allowed: 1 to 1000 (a whole number)`, `--rounds is "99999999999999999999"; allowed: 1 to 1000 (a whole number)`},
-		{given("load.vus", "1,0"), InFile, "levels is 0; allowed: 1 and more", "--concurrency is 0; allowed: 1 and more"},
+		{given("compare.rounds", "0"), InFile, "rounds is 0; expected 1 to 1000", "--rounds is 0; expected 1 to 1000"},
+		{given("compare.rounds", "1001"), InFile, "rounds is 1001; expected 1 to 1000", "--rounds is 1001; expected 1 to 1000"},
+		{given("rounds", "ten"), InFlags, `rounds is "ten"; expected 1 to 1000 (a whole number)`, `--rounds is "ten"; expected 1 to 1000 (a whole number)`},
+		{given("rounds", "99999999999999999999"), InFlags, `rounds is "99999999999999999999"; expected 1 to 1000 (a whole number)`, `--rounds is "99999999999999999999"; expected 1 to 1000 (a whole number)`},
+		{given("load.vus", "1,0"), InFile, "levels is 0; expected 1 or more", "--concurrency is 0; expected 1 or more"},
 		{given("load.vus", "1,1"), InFile, "levels is 1, given twice", "--concurrency is 1, given twice"},
-		{Values{"load.vus": {}}, InFile, "levels is empty; allowed: at least one value", "--concurrency is empty; allowed: at least one value"},
-		{given("duration", "721h"), InFlags, "block is 721h; allowed: 1ms to 720h", "--duration is 721h; allowed: 1ms to 720h"},
-		{given("compare.margin", "2"), InFile, `margin is "2"; allowed: 0% to below 100% (a number of per cent, as in 2%)`, `--margin is "2"; allowed: 0% to below 100% (a number of per cent, as in 2%)`},
-		{given("compare.margin", "NaN%"), InFile, "margin is NaN%; allowed: 0% to below 100%", "--margin is NaN%; allowed: 0% to below 100%"},
-		{given("strict", "0"), InFlags, "strict is 0%; allowed: more than 0% and less than 100%", "--strict is 0%; allowed: more than 0% and less than 100%"},
-		{given("strict", "100"), InFlags, "strict is 100%; allowed: more than 0% and less than 100%", "--strict is 100%; allowed: more than 0% and less than 100%"},
-		{given("rate", "0"), InFlags, "rate is 0; allowed: more than 0, up to 1e9", "--rate is 0; allowed: more than 0, up to 1e9"},
-		{given("size", "2MiB"), InFile, "size is 2097152; allowed: 0 to 1MiB", "--size is 2097152; allowed: 0 to 1MiB"},
-		{given("size", "1.5"), InFile, `size is "1.5"; allowed: 0 to 1MiB (a number of bytes, as in 500, 64kB or 1MiB)`, `--size is "1.5"; allowed: 0 to 1MiB (a number of bytes, as in 500, 64kB or 1MiB)`},
-		{given("engine", "loop"), InFile, `engine is "loop"; allowed: loops, goroutines (did you mean "loops"?)`, `--engine is "loop"; allowed: loops, goroutines (did you mean "loops"?)`},
-		{given("arrivals", "even"), InFile, `arrivals is "even"; allowed: constant, poisson`, `--arrivals is "even"; allowed: constant, poisson`},
+		{Values{"load.vus": {}}, InFile, "levels is empty; expected at least one value", "--concurrency is empty; expected at least one value"},
+		{given("duration", "721h"), InFlags, "block is 721h; expected 1ms to 720h", "--duration is 721h; expected 1ms to 720h"},
+		{given("compare.margin", "2"), InFile, `margin is "2"; expected at least 0% and less than 100% (a percentage, as in 2%)`, `--margin is "2"; expected at least 0% and less than 100% (a percentage, as in 2%)`},
+		{given("compare.margin", "NaN%"), InFile, "margin is NaN%; expected at least 0% and less than 100%", "--margin is NaN%; expected at least 0% and less than 100%"},
+		{given("strict", "0"), InFlags, "strict is 0%; expected more than 0% and less than 100%", "--strict is 0%; expected more than 0% and less than 100%"},
+		{given("strict", "100"), InFlags, "strict is 100%; expected more than 0% and less than 100%", "--strict is 100%; expected more than 0% and less than 100%"},
+		{given("rate", "0"), InFlags, "rate is 0; expected more than 0 and at most 1e9", "--rate is 0; expected more than 0 and at most 1e9"},
+		{given("size", "2MiB"), InFile, "size is 2097152; expected 0 to 1MiB", "--size is 2097152; expected 0 to 1MiB"},
+		{given("size", "1.5"), InFile, `size is "1.5"; expected 0 to 1MiB (a number of bytes, as in 500, 64kB or 1MiB)`, `--size is "1.5"; expected 0 to 1MiB (a number of bytes, as in 500, 64kB or 1MiB)`},
+		{given("engine", "loop"), InFile, `engine is "loop"; expected loops or goroutines (did you mean "loops"?)`, `--engine is "loop"; expected loops or goroutines (did you mean "loops"?)`},
+		{given("arrivals", "even"), InFile, `arrivals is "even"; expected constant or poisson`, `--arrivals is "even"; expected constant or poisson`},
 		{given("half", "3"), InFile, `half is "3": it is odd`, `--half is "3": it is odd`},
 		{given("half", "x"), InFile, `half is "x": no number`, `--half is "x": no number`},
-		{given("quiet", "yes"), InFlags, `quiet is "yes"; allowed: true, false`, `--quiet is "yes"; allowed: true, false`},
-		{given("seed", "-1"), InFlags, `seed is "-1"; allowed: a whole number, 0 and more`, `--seed is "-1"; allowed: a whole number, 0 and more`},
+		{given("quiet", "yes"), InFlags, `quiet is "yes"; expected true or false`, `--quiet is "yes"; expected true or false`},
+		{given("seed", "-1"), InFlags, `seed is "-1"; expected a whole number, 0 or more`, `--seed is "-1"; expected a whole number, 0 or more`},
 	} {
 		var p plan
 		err := Fill(&p, c.given, c.form)
@@ -161,7 +161,7 @@ func TestPlaces(t *testing.T) {
 	for _, m := range Mistakes(fmt.Errorf("plan: %w", err)) {
 		got = append(got, fmt.Sprintf("%d:%d %s %s", m.At.Line, m.At.Column, m.Path(), m.Text()))
 	}
-	want := []string{"3:9 compare.rounds is 0; allowed: 1 to 1000", `4:4 load.vus[1] is "x"; allowed: 1 and more (a whole number)`, "4:7 load.vus[2] is 0; allowed: 1 and more"}
+	want := []string{"3:9 compare.rounds is 0; expected 1 to 1000", `4:4 load.vus[1] is "x"; expected 1 or more (a whole number)`, "4:7 load.vus[2] is 0; expected 1 or more"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -169,7 +169,7 @@ func TestPlaces(t *testing.T) {
 
 // Each combination of ends says what is allowed, whichever are open.
 func TestAllowed(t *testing.T) {
-	want := []string{"1 to 9", "1 to below 9", "more than 1, up to 9", "more than 1 and less than 9", "1 and more", "more than 1", "up to 9", "less than 9", "a whole number"}
+	want := []string{"1 to 9", "at least 1 and less than 9", "more than 1 and at most 9", "more than 1 and less than 9", "1 or more", "more than 1", "at most 9", "less than 9", "a whole number"}
 	for i, s := range Of(struct {
 		A int `flag:"a" min:"1" max:"9"`
 		B int `flag:"b" min:"1" below:"9"`
@@ -195,7 +195,7 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	p.Rounds, p.Hidden, p.Evens, p.Engine = 0, 1, []even{2, 3}, "x"
-	want := "rounds is 0; allowed: 1 to 1000\nengine is \"x\"; allowed: loops, goroutines\nevens is \"3\": it is odd\nconfidence is 1; allowed: more than 0 and less than 1"
+	want := "rounds is 0; expected 1 to 1000\nengine is \"x\"; expected loops or goroutines\nevens is \"3\": it is odd\nconfidence is 1; expected more than 0 and less than 1"
 	if err := Check(&p); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -288,12 +288,12 @@ func TestTable(t *testing.T) {
 	want := "| field | meaning | allowed | default |\n| --- | --- | --- | --- |\n" +
 		"| `rounds` | number of rounds | 1 to 1000 | `10` |\n" +
 		"| `block` | length | 1ms to 720h | `150ms` |\n" +
-		"| `margin` | margin | 0% to below 100% | `2%` |\n" +
+		"| `margin` | margin | at least 0% and less than 100% | `2%` |\n" +
 		"| `strict` |  | more than 0% and less than 100% | `2%` |\n"
 	if got := Table("compare", Of(plan{})); got != want {
 		t.Errorf("got\n%s", got)
 	}
-	if got := Table("load", Of(plan{})); !strings.Contains(got, "| `vus` | levels | 1 and more | required, as in `[1, 10]` |") {
+	if got := Table("load", Of(plan{})); !strings.Contains(got, "| `vus` | levels | 1 or more | required, as in `[1, 10]` |") {
 		t.Errorf("got\n%s", got)
 	}
 }

@@ -16,7 +16,7 @@ func FillURL(into any, scheme, text string) (name string, err error) {
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil || u.Scheme != scheme || u.Opaque == "" || u.Fragment != "" {
-		wrong := fmt.Errorf("target is %q; allowed: %s:NAME and %[2]s:NAME?setting=value&…", text, scheme)
+		wrong := fmt.Errorf("target is %q; expected %s:NAME and %[2]s:NAME?setting=value&…", text, scheme)
 		return "", errors.Join(wrong, err)
 	}
 	given := Values{}

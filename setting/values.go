@@ -134,7 +134,7 @@ func (s Setting) Read(given Value, form Form) (reflect.Value, error) {
 	}
 	if s.List() {
 		if len(given.Texts) == 0 && s.Default != "" { // where there is no default, it overrides an outer layer with nothing
-			m := s.Wrong("is empty; allowed: at least one value")
+			m := s.Wrong("is empty; expected at least one value")
 			m.Unreadable = true
 			return reflect.Value{}, m
 		}

@@ -37,16 +37,16 @@ type Occupancy struct {
 // means a figure that is not positive (iterationMean may be 0) or not finite.
 func Little(vus, throughput float64, serviceMean, iterationMean time.Duration) (Occupancy, error) {
 	if !(vus > 0) || math.IsInf(vus, 0) {
-		return Occupancy{}, fmt.Errorf("stat: concurrency is %g; allowed: above 0", vus)
+		return Occupancy{}, fmt.Errorf("stat: concurrency is %g; expected above 0", vus)
 	}
 	if !(throughput > 0) || math.IsInf(throughput, 0) {
-		return Occupancy{}, fmt.Errorf("stat: throughput is %g per second; allowed: above 0", throughput)
+		return Occupancy{}, fmt.Errorf("stat: throughput is %g per second; expected above 0", throughput)
 	}
 	if serviceMean <= 0 {
-		return Occupancy{}, fmt.Errorf("stat: mean service time is %v; allowed: above 0", serviceMean)
+		return Occupancy{}, fmt.Errorf("stat: mean service time is %v; expected above 0", serviceMean)
 	}
 	if iterationMean < 0 {
-		return Occupancy{}, fmt.Errorf("stat: mean iteration time is %v; allowed: above 0, or 0 for unknown", iterationMean)
+		return Occupancy{}, fmt.Errorf("stat: mean iteration time is %v; expected above 0, or 0 for unknown", iterationMean)
 	}
 	o := Occupancy{CallsInFlight: throughput * serviceMean.Seconds()}
 	busy := o.CallsInFlight / vus

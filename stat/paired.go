@@ -137,11 +137,11 @@ func checkLogRatios(logRatios []float64) error { return checkLogs("log-ratio", l
 // checkLogs refuses what are no logarithms, one for each round.
 func checkLogs(what string, logs []float64, most float64) error {
 	if n := len(logs); n == 0 || n > maxRounds {
-		return fmt.Errorf("stat: have %d rounds with a %s; allowed: 1 to %d", n, what, maxRounds)
+		return fmt.Errorf("stat: have %d rounds with a %s; expected 1 to %d", n, what, maxRounds)
 	}
 	for i, x := range logs {
 		if math.IsNaN(x) || math.Abs(x) > most {
-			return fmt.Errorf("stat: %s of round %d is %g; allowed: %g to %g", what, i+1, x, -most, most)
+			return fmt.Errorf("stat: %s of round %d is %g; expected %g to %g", what, i+1, x, -most, most)
 		}
 	}
 	return nil
@@ -154,7 +154,7 @@ func checkWeights(weights []float64, rounds int) error {
 	}
 	for i, w := range weights {
 		if !(w > 0 && w <= math.MaxFloat32) {
-			return fmt.Errorf("stat: weight of round %d is %g; allowed: above 0, at most %g", i+1, w, math.MaxFloat32)
+			return fmt.Errorf("stat: weight of round %d is %g; expected above 0, at most %g", i+1, w, math.MaxFloat32)
 		}
 	}
 	return nil
@@ -162,7 +162,7 @@ func checkWeights(weights []float64, rounds int) error {
 
 func checkConfidence(confidence float64) error {
 	if !(confidence > 0 && confidence < 1) {
-		return fmt.Errorf("stat: confidence is %g; allowed: above 0, below 1 (for example 0.95)", confidence)
+		return fmt.Errorf("stat: confidence is %g; expected above 0, below 1 (for example 0.95)", confidence)
 	}
 	return nil
 }

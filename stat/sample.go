@@ -1,6 +1,6 @@
 // Package stat summarises and compares repeated trials. It is pure: no I/O,
 // no clock, no goroutines. Every result carries warnings, which are not errors:
-// a figure with a warning was computed but must not be believed without reading it.
+// read the warning before you rely on the number.
 package stat
 
 import (
@@ -26,7 +26,7 @@ func NewSample(values []float64) (Sample, error) {
 	}
 	for i, v := range values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return Sample{}, fmt.Errorf("stat: value %d of the sample is %g; allowed: finite numbers", i+1, v)
+			return Sample{}, fmt.Errorf("stat: value %d of the sample is %g; expected finite numbers", i+1, v)
 		}
 	}
 	sorted := slices.Clone(values)

@@ -187,7 +187,7 @@ func (p *paths) reject(k, statistic int, budget float64, tail []float64) (larges
 
 func checkLooks(looks []Look, level float64) error {
 	if !(level >= 1e-6 && level <= 0.5) {
-		return fmt.Errorf("stat: level is %g; allowed: 0.000001 to 0.5", level)
+		return fmt.Errorf("stat: level is %g; expected 0.000001 to 0.5", level)
 	}
 	if len(looks) == 0 {
 		return fmt.Errorf("stat: there is no look; at least one is needed")
@@ -195,7 +195,7 @@ func checkLooks(looks []Look, level float64) error {
 	var previous Look
 	for _, look := range looks {
 		if look.Rounds <= previous.Rounds || look.Rounds > maxRounds || !(look.Spent > previous.Spent && look.Spent <= 1) {
-			return fmt.Errorf("stat: looks are %v; allowed: increasing rounds from 1 to %d, with increasing shares above 0, at most 1", looks, maxRounds)
+			return fmt.Errorf("stat: looks are %v; expected increasing rounds from 1 to %d, with increasing shares above 0, at most 1", looks, maxRounds)
 		}
 		previous = look
 	}

@@ -67,7 +67,7 @@ func addressNames(texts []string) ([]string, error) {
 	}
 	var err error
 	if unknown != nil {
-		err = fmt.Errorf("unknown placeholder %s; allowed: %s", strings.Join(unknown, ", "), Placeholders)
+		err = fmt.Errorf("unknown placeholder %s; expected %s", strings.Join(unknown, ", "), Placeholders)
 	}
 	return slices.Sorted(maps.Keys(names)), err
 }

@@ -66,7 +66,7 @@ func (r Ready) validate(names []string) error {
 		return nil
 	}
 	if !strings.HasPrefix(r.HTTP, "/") && !strings.HasPrefix(r.HTTP, "http://") {
-		return fmt.Errorf("ready http is %q; allowed: /PATH, http://…", r.HTTP)
+		return fmt.Errorf("ready http is %q; expected /PATH, http://…", r.HTTP)
 	}
 	asked, err := addressNames([]string{r.url()})
 	if err != nil {

@@ -174,7 +174,7 @@ func TestStartFails(t *testing.T) {
 		{"not 200", short(with(role("serve", "{{addr}}"), Ready{HTTP: "/none"})), []string{"/none answered 404"}},
 		{"redirect is not 200", short(with(role("serve", "{{addr}}"), Ready{HTTP: "/moved"})), []string{"answered 302"}},
 		{"unknown placeholder", role("serve", "{{adr}}", "{{addr.}}"),
-			[]string{"unknown placeholder {{adr}}, {{addr.}}; allowed: {{addr}}", "{{port.NAME}}"}},
+			[]string{"unknown placeholder {{adr}}, {{addr.}}; expected {{addr}}", "{{port.NAME}}"}},
 		{"tcp of nothing", with(role("hang"), Ready{TCP: true}), []string{"ready tcp: no address"}},
 		{"http of nothing", with(role("serve", "{{addr.a}}"), Ready{HTTP: "/"}), []string{`address "" is not handed over`}},
 		{"http scheme", with(role("hang"), Ready{HTTP: "health"}), []string{`"health"`, "/PATH, http://"}},

@@ -1,5 +1,5 @@
-// Package sweep drives an arm at several levels of concurrency and finds the
-// smallest that is enough.
+// Package sweep drives a server at several levels of concurrency and finds the
+// smallest that is sufficient.
 package sweep
 
 import (

@@ -97,7 +97,7 @@ func (d Design) enough(level int, response time.Duration) error {
 		because += fmt.Sprintf(", and at concurrency %d an answer takes %v", level, response.Round(time.Millisecond))
 	}
 	least = trial.RoundUp(least)
-	return &trial.TooShortError{Mistake: setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("%s and more: %s", setting.Duration(least), because)), Least: least}
+	return &trial.TooShortError{Mistake: setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("%s or more: %s", setting.Duration(least), because)), Least: least}
 }
 
 // enough is asked after the first level.

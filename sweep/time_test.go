@@ -61,7 +61,7 @@ func TestTooShort(t *testing.T) {
 		{Design{Duration: 9 * time.Second, Levels: []int{2, 8}, Visits: 2, Block: block, Warmup: warmup}, 2, 400 * time.Millisecond, "10s"},
 	} {
 		err := tt.design.enough(tt.level, tt.response)
-		if tt.least == "" && err != nil || tt.least != "" && (err == nil || !strings.Contains(err.Error(), "allowed: "+tt.least+" and more")) {
+		if tt.least == "" && err != nil || tt.least != "" && (err == nil || !strings.Contains(err.Error(), "expected "+tt.least+" or more")) {
 			t.Errorf("%+v, answers after %v at %d: %v, want %q", tt.design, tt.response, tt.level, err, tt.least)
 		}
 	}
@@ -73,7 +73,7 @@ func TestFirstLevelShowsThatTimeIsTooShort(t *testing.T) {
 		begun := time.Now()
 		d := Design{Duration: 30 * time.Second, Warmup: 100 * time.Millisecond, Seed: 1}
 		curve, err := Run(t.Context(), trialtest.Sleeping("s", time.Second), load.Plan{}, d, nil)
-		if _, ok := errors.AsType[*setting.Mistake](err); !ok || curve != nil || !strings.Contains(err.Error(), "allowed: 2m30s and more: 6 levels are driven 4 times, and at concurrency 1 an answer takes 1s") {
+		if _, ok := errors.AsType[*setting.Mistake](err); !ok || curve != nil || !strings.Contains(err.Error(), "expected 2m30s or more: 6 levels are driven 4 times, and at concurrency 1 an answer takes 1s") {
 			t.Errorf("%+v, %v", curve, err)
 		}
 		if took := time.Since(begun); took > 12*time.Second {
@@ -169,7 +169,7 @@ func TestNothingWithinTheTime(t *testing.T) {
 			return nil, ctx.Err()
 		}}
 		d := Design{Levels: []int{1}, Visits: 1, Block: time.Second, Duration: 10 * time.Second}
-		if curve, err := Run(t.Context(), never, load.Plan{}, d, nil); curve != nil || err == nil || !strings.Contains(err.Error(), "duration is 10s; allowed: more") {
+		if curve, err := Run(t.Context(), never, load.Plan{}, d, nil); curve != nil || err == nil || !strings.Contains(err.Error(), "duration is 10s; expected more") {
 			t.Errorf("%+v, %v", curve, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

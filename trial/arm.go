@@ -1,5 +1,5 @@
-// Package trial arranges runs into comparisons: arms that are alive together are
-// driven in interleaved blocks, over rounds of fresh processes. It knows no protocol.
+// Package trial arranges runs into comparisons: it drives the variants in
+// interleaved blocks and restarts them in every round. It knows no protocol.
 package trial
 
 import (

@@ -121,13 +121,13 @@ func (d *Design) UnmarshalJSON(text []byte) error {
 func (d Design) Validate() error {
 	errs := []error{setting.Check(d)}
 	if len(d.Metrics) == 0 {
-		errs = append(errs, setting.At(&d, &d.Metrics).Wrong("is empty; allowed: at least one, the primary one"))
+		errs = append(errs, setting.At(&d, &d.Metrics).Wrong("is empty; expected at least one, the primary one"))
 	}
 	if errs[0] == nil {
 		errs = append(errs, d.tooShort(float64(2*max(1, len(d.Levels))*d.Pairs)*float64(d.Block))) // a round of two arms
 	}
 	if d.Duet != nil && (len(d.Duet) != 2 || len(d.Duet[0]) == 0 || len(d.Duet[1]) == 0) {
-		errs = append(errs, fmt.Errorf("duet_cpus is %v; allowed: two sets", d.Duet))
+		errs = append(errs, fmt.Errorf("duet_cpus is %v; expected two sets", d.Duet))
 	}
 	if d.Duet != nil && d.Alone != "" {
 		errs = append(errs, fmt.Errorf("duet_cpus: a duet needs both variants alive, but %s; put {{addr}} into the URL and the commands, or compare without a duet", d.Alone))

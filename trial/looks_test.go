@@ -114,7 +114,7 @@ func TestDurationBoundsATrial(t *testing.T) {
 		if !errors.As(err, &mistake) || trials != nil || time.Since(began) > d.Duration {
 			t.Fatalf("%v after %v, %+v", err, time.Since(began), trials)
 		}
-		if text := mistake.Error(); !strings.Contains(text, "duration is 1s; allowed: at least 2s: 6 rounds or more, of 200 ms each here, with a tenth to spare, rounded up") {
+		if text := mistake.Error(); !strings.Contains(text, "duration is 1s; expected at least 2s: 6 rounds or more, of 200 ms each here, with a tenth to spare, rounded up") {
 			t.Error(text)
 		}
 	})

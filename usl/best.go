@@ -22,7 +22,7 @@ type Knee struct {
 // that Fit would refuse, but one level is enough.
 func WithinOfBest(points []Point, share float64, seed uint64) (Knee, error) {
 	if !(share >= 0 && share <= 1) {
-		return Knee{}, fmt.Errorf("usl: share is %v; allowed: 0 to 1", share)
+		return Knee{}, fmt.Errorf("usl: share is %v; expected 0 to 1", share)
 	}
 	levels, err := group(points)
 	if err != nil {

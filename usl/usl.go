@@ -1,5 +1,5 @@
-// Package usl fits the Universal Scalability Law to measured throughputs and says
-// where throughput peaks, how well that is known, or why it cannot be told.
+// Package usl fits the Universal Scalability Law to measured throughputs and
+// reports where throughput peaks and how certain that is, or why it is unknown.
 //
 // The law, for N concurrent users:
 //
@@ -145,10 +145,10 @@ func group(points []Point) ([]level, error) {
 	some := false
 	for i, p := range points {
 		if !(p.N >= 1 && p.N <= maxN) {
-			return nil, fmt.Errorf("usl: point %d: n is %v; allowed: 1 to %.0e", i, p.N, float64(maxN))
+			return nil, fmt.Errorf("usl: point %d: n is %v; expected 1 to %.0e", i, p.N, float64(maxN))
 		}
 		if !(p.X == 0 || p.X >= minX && p.X <= maxX) {
-			return nil, fmt.Errorf("usl: point %d: throughput is %v; allowed: 0 and %.0e to %.0e", i, p.X, minX, float64(maxX))
+			return nil, fmt.Errorf("usl: point %d: throughput is %v; expected 0 and %.0e to %.0e", i, p.X, minX, float64(maxX))
 		}
 		some = some || p.X > 0
 		byN[p.N] = append(byN[p.N], p.X)

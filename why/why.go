@@ -1,7 +1,6 @@
-// Package why says what makes an operation of one arm cost more CPU time than one of
-// another. Profiles that were taken of both by turns become rows of work, in nanoseconds
-// per operation, that add up to the difference. It knows neither processes nor how samples
-// are taken.
+// Package why explains why one variant uses more CPU per operation than another. It turns
+// interleaved profiles of both into rows of work, in nanoseconds per operation, that add up
+// to the difference. It knows neither processes nor how samples are taken.
 package why
 
 import (

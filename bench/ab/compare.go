@@ -110,7 +110,7 @@ func readServed(path string) ([]float64, error) {
 	defer file.Close()
 	records, err := csv.NewReader(file).ReadAll()
 	if err != nil || len(records) != 102 {
-		return nil, fmt.Errorf("%s has %d lines; allowed: 102: %w", path, len(records), err)
+		return nil, fmt.Errorf("%s has %d lines; expected 102: %w", path, len(records), err)
 	}
 	var served []float64
 	for _, r := range records[1:] {

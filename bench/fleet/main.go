@@ -67,7 +67,7 @@ func main() {
 		for _, text := range strings.Split(*workers, ",") {
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 1 {
-				return fmt.Errorf("-workers is %q; allowed: numbers from 1, as in 100,1000", *workers)
+				return fmt.Errorf("-workers is %q; expected numbers from 1, as in 100,1000", *workers)
 			}
 			if err := row(ctx, w, n, *blocks, *block, *apart, *callers); err != nil {
 				return err

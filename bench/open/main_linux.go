@@ -54,7 +54,7 @@ func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
 	for _, text := range strings.Split(b.rates, ",") {
 		rate, err := strconv.Atoi(text)
 		if err != nil || rate <= 0 {
-			return fmt.Errorf("-rates has %q; allowed: numbers above 0", text)
+			return fmt.Errorf("-rates has %q; expected numbers above 0", text)
 		}
 		fmt.Fprintf(w, "\n%d/s\n", rate)
 		if err := b.measure(ctx, w, server, rate, b.tools(w, s.Contend, rate, seconds, server.url)); err != nil {

@@ -86,7 +86,7 @@ func (o options) tool(name string) (paired.Tool, error) {
 		path, err := paired.Find(name)
 		return paired.Tool{Name: name, Path: path, Args: []string{"-t1", "-c" + c, "-d" + seconds}, Count: paired.CountWrk}, err
 	}
-	return paired.Tool{}, fmt.Errorf("-clients is %q; allowed: wrk, contend", name)
+	return paired.Tool{}, fmt.Errorf("-clients is %q; expected wrk, contend", name)
 }
 
 // compare runs the rounds of one row and prints what they gave. The first arm is

@@ -27,7 +27,7 @@ func TestParseNoise(t *testing.T) {
 		{head, "no blocks"},
 		{head + "20,1,1,a,20000,5\n", "line 2"},
 		{head + "20,1,1,a,20000,5,7\n", "the last pair has one block"},
-		{"# x\n" + head + "20,1,1,a,20000,5,7\n20,1,1,c,20000,5,x\n", `line 4: arm is "c"; allowed: a, b` + "\n" + `server_cpu_us is "x"`},
+		{"# x\n" + head + "20,1,1,a,20000,5,7\n20,1,1,c,20000,5,x\n", `line 4: arm is "c"; expected a, b` + "\n" + `server_cpu_us is "x"`},
 		{head + "20,1,1,a,20000,5,7\n20,1,1,a,20000,5,7\n", "line 3: pair 1 of round 1 has one block only"},
 		{head + "20,1,1,a,20000,5,7\n20,1,2,b,20000,5,7\n", "line 3: pair 1 of round 1 has one block only"},
 		{head + "20,1,2,a,20000,5,7\n", "line 2: round 1, pair 2 does not follow on round 0, pair 0"},

@@ -45,7 +45,7 @@ func parseNoise(from io.Reader) ([]noise, error) {
 		return nil, fmt.Errorf("noise: %w", err)
 	}
 	if got := strings.Join(header, ","); got != columns {
-		return nil, fmt.Errorf("noise: the columns are %q; allowed: %q", got, columns)
+		return nil, fmt.Errorf("noise: the columns are %q; expected %q", got, columns)
 	}
 	s := &series{}
 	for {
@@ -80,7 +80,7 @@ func parseBlock(fields []string) (position, block, error) {
 	for i, name := range strings.Split(columns, ",") {
 		if name == "arm" {
 			if fields[i] != "a" && fields[i] != "b" {
-				errs = append(errs, fmt.Errorf("arm is %q; allowed: a, b", fields[i]))
+				errs = append(errs, fmt.Errorf("arm is %q; expected a, b", fields[i]))
 			}
 			continue
 		}
@@ -90,7 +90,7 @@ func parseBlock(fields []string) (position, block, error) {
 		}
 		n, err := strconv.ParseInt(fields[i], 10, 64)
 		if err != nil || n < least || n > 1e12 {
-			errs = append(errs, fmt.Errorf("%s is %q; allowed: whole numbers from %d to 10¹²", name, fields[i], least))
+			errs = append(errs, fmt.Errorf("%s is %q; expected whole numbers from %d to 10¹²", name, fields[i], least))
 		}
 		numbers[i] = n
 	}

@@ -21,12 +21,16 @@ func newAB(a *app) *cobra.Command {
 	var f abFlags
 	cmd := &cobra.Command{
 		Use:   "ab [http[s]://]HOST[:PORT]/PATH",
-		Short: "Drive a web server with the flags and the report of Apache Bench",
-		Long: "Drive a web server with the flags of Apache Bench (ab) 2.3, and report in its form, so that scripts\n" +
-			"which call ab or read its output go on working. Where ab's figures are wrong, ours are right:\n" +
-			"thousandths of milliseconds in its tables, and every wrong or missing answer is a failed request.\n" +
-			"--strict-ab prints and counts as ab does.\n\n" +
-			"Exit codes: 0 done; 1 nothing succeeded, or stopped after failures; 2 usage; 130 interrupted.",
+		Short: "Load a web server with the flags and the report of Apache Bench",
+		Long: "Load a web server with the flags of Apache Bench (ab) 2.3 and print its report, for scripts that\n" +
+			"call ab or read its output. Numbers that ab gets wrong are correct here: tables show thousandths of\n" +
+			"a millisecond, and every wrong or missing response is a failed request. --strict-ab prints and\n" +
+			"counts as ab does.\n\n" +
+			"Exit codes:\n" +
+			"  0    success\n" +
+			"  1    nothing succeeded, or stopped after failures\n" +
+			"  2    invalid command line\n" +
+			"  130  interrupted",
 		Example: indent + "contend ab -n 1000 -c 10 -k http://localhost:8080/status\n" +
 			indent + "contend ab -t 10 -c 50 -k -g times.tsv -e percentages.csv http://localhost:8080/status",
 		Args:                  cobra.ArbitraryArgs, // judged with the flags

@@ -73,7 +73,7 @@ type abForm struct {
 	HTML      bool   `flag:"html,w" words:"write the report as an HTML table"`
 	Table     string `flag:"table-attributes,x" words:"*attributes* of the HTML table"`
 	Row       string `flag:"row-attributes,y" words:"*attributes* of its rows"`
-	Cell      string `flag:"cell-attributes,z" default:"bgcolor=white" words:"*attributes* of its cells"`
+	Cell      string `flag:"cell-attributes,z" default:"bgcolor=white" words:"*attributes* of its entries"`
 	Strict    bool   `flag:"strict-ab" words:"print whole milliseconds and count failures as ab does"`
 	Version   bool   `flag:"version,V" words:"print the version"`
 	output
@@ -148,7 +148,7 @@ func (f *abFlags) combinations() {
 		f.wrong("-c is %d, more than the %d requests of -n", f.Concurrency, f.Requests)
 	}
 	if f.Verbosity > 1 {
-		f.wrong("-v is %d: levels above 1 print headers and handshakes amid the measurement, which would change it (curl -v shows them)", f.Verbosity)
+		f.wrong("-v is %d: levels above 1 print headers and handshakes during the measurement, which would distort it (use curl -v)", f.Verbosity)
 	}
 	var methods []string
 	for _, m := range []struct {
@@ -160,7 +160,7 @@ func (f *abFlags) combinations() {
 		}
 	}
 	if len(methods) > 1 {
-		f.wrong("%s exclude each other", strings.Join(methods, " and "))
+		f.wrong("use only one of %s", setting.Or(methods))
 	}
 }
 
@@ -169,7 +169,7 @@ func (f *abFlags) combinations() {
 func (f *abFlags) address(args []string) *url.URL {
 	placeholder := &url.URL{Scheme: "http", Host: "localhost", Path: "/"}
 	if len(args) != 1 {
-		f.wrong("wrong number of arguments: need one URL, have %d (contend ab --help shows examples)", len(args))
+		f.wrong("wrong number of arguments: expects one URL, got %d (see contend ab --help)", len(args))
 		return placeholder
 	}
 	text := args[0]

@@ -80,7 +80,7 @@ type abGaveUp struct {
 }
 
 func (e *abGaveUp) Error() string {
-	return fmt.Sprintf("test aborted after %s (-r goes on): %v", e.what, e.first)
+	return fmt.Sprintf("test aborted after %s (use -r to continue): %v", e.what, e.first)
 }
 
 // abMaxFailures is how many connections ab lets fail before the first answer.

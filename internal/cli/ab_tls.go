@@ -40,14 +40,14 @@ func (f *abTLS) config(c *wire.TLS) []error {
 	case known:
 		c.MinVersion, c.MaxVersion = versions[0], versions[1]
 	case strings.HasPrefix(strings.ToUpper(f.Protocol), "SSL"):
-		wrong("-f is %q, which is broken (RFC 6176, RFC 7568) and no longer spoken; allowed: TLS1, TLS1.1, TLS1.2, TLS1.3, ALL", f.Protocol)
+		wrong("-f is %q, which is broken (RFC 6176, RFC 7568) and not supported; expected TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL", f.Protocol)
 	default:
-		wrong("-f is %q; allowed: TLS1, TLS1.1, TLS1.2, TLS1.3, ALL", f.Protocol)
+		wrong("-f is %q; expected TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL", f.Protocol)
 	}
 	for name := range strings.FieldsFuncSeq(f.Ciphers, func(r rune) bool { return r == ':' || r == ',' || r == ' ' }) {
 		id, known := abCiphers[name]
 		if !known {
-			wrong("-Z has %q, no suite of TLS 1.0 to 1.2 that is spoken here; allowed: %s", name, strings.Join(abCipherNames(), ":"))
+			wrong("-Z has %q, which is not a supported cipher suite of TLS 1.0 to 1.2; expected %s", name, strings.Join(abCipherNames(), ":"))
 			continue
 		}
 		c.CipherSuites = append(c.CipherSuites, id)

@@ -73,7 +73,7 @@ func TestAdviceOfHints(t *testing.T) {
 			}
 			at := trouble{url: u, address: u.Host}
 			text := h.say(at)
-			if at.secure() && strings.Contains(text, "server speaks TLS there") || !at.secure() && strings.Contains(text, "does not speak TLS") {
+			if at.secure() && strings.Contains(text, "server speaks TLS on this port") || !at.secure() && strings.Contains(text, "does not speak TLS") {
 				continue // it is not said of such a URL
 			}
 			for _, command := range []string{"run", "sweep", "compare"} {

@@ -22,12 +22,13 @@ func newCalibrate(a *app) *cobra.Command {
 	c := &calibrateFlags{app: a}
 	cmd := &cobra.Command{
 		Use:   "calibrate",
-		Short: "Learn which differences comparisons on this machine can see",
-		Long: "Compare the counter over HTTP with itself, again and again. Both sides are equal, so whatever they\n" +
-			"seem to differ in is noise of this machine: it shows how often a verdict is a false alarm, which\n" +
-			"differences can be seen at all, and how long blocks should be.\n\n" +
-			"The result is stored; compare and lab print it beside their verdicts, and compare takes its blocks\n" +
-			"from it. It takes some two minutes, in which the machine should be as busy as it will be later.",
+		Short: "Measure which differences comparisons on this machine can detect",
+		Long: "Compare the counter over HTTP with itself, many times. Both sides are identical, so any difference\n" +
+			"is noise of this machine. This shows how often a verdict is a false alarm, which differences can be\n" +
+			"detected, and how long blocks should be.\n\n" +
+			"The result is stored: compare and lab print it with their verdicts, and compare takes the length of\n" +
+			"its blocks from it. Calibration takes about two minutes. Keep the machine as busy as it will be when\n" +
+			"you compare.",
 		Example:           indent + "contend calibrate\n" + indent + "contend calibrate --experiments 100 -c 50",
 		Args:              arguments(0, "no arguments"),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -101,7 +102,7 @@ func (c *calibrateFlags) run(ctx context.Context) error {
 	undecided := err == nil && doc.Calibration.Alarms.Comparisons == 0
 	switch {
 	case undecided:
-		doc.Notes = append(doc.Notes, "Not stored: what nothing follows from would only replace what is known.")
+		doc.Notes = append(doc.Notes, "Not stored: nothing follows from this result, and it would replace a better one.")
 	case err == nil:
 		err = c.keep(doc)
 	}

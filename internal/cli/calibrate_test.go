@@ -72,14 +72,14 @@ func TestStoredCalibration(t *testing.T) {
 		note    string // "": it is used
 	}{
 		"of this machine":    {store(found(2)), ""},
-		"of another machine": {store(another), "is of another machine"},
+		"of another machine": {store(another), "is for another machine"},
 		"of other CPUs":      {store(pinned), "number of CPUs"},
 		"of a later form":    {store(later), `cannot be used (calibration: schema is "contend/calibration/99"`},
 		"interrupted":        {store(partial), "cannot be used (calibration: it is not complete)"},
-		"none":               {func(*testing.T, string) {}, "is not calibrated: contend calibrate"},
+		"none":               {func(*testing.T, string) {}, "is not calibrated; contend calibrate"},
 		"empty":              {text(""), "cannot be used"},
 		"hostile":            {text(strings.Repeat("[", 1<<20)), "cannot be used"},
-		"a folder":           {func(t *testing.T, path string) { _ = os.MkdirAll(path, 0o755) }, "is no file"},
+		"a folder":           {func(t *testing.T, path string) { _ = os.MkdirAll(path, 0o755) }, "is not a file"},
 		"beneath a file":     {func(t *testing.T, path string) { text("")(t, filepath.Dir(path)) }, "cannot be used"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"contend/trial"
 )
 
-var errNoFolder = errors.New("there is no folder to keep a calibration in")
+var errNoFolder = errors.New("no folder to store a calibration in")
 
 // calibrationFile is where the calibration of this machine is stored for this user.
 func calibrationFile() (string, error) {
@@ -49,11 +49,11 @@ func (a *app) calibrated(doc *report.Document) {
 	note := ""
 	switch {
 	case errors.Is(err, errNoFolder), errors.Is(err, fs.ErrNotExist):
-		note = "This machine is not calibrated: contend calibrate learns in some two minutes which differences can be seen on it."
+		note = "This machine is not calibrated; contend calibrate measures in about two minutes which differences it can detect."
 	case err != nil:
-		note = fmt.Sprintf("The stored calibration cannot be used (%s): run contend calibrate again.", firstLine(err))
+		note = fmt.Sprintf("The stored calibration cannot be used (%s); run contend calibrate again.", firstLine(err))
 	case !c.Environment.SameMachine(here):
-		note = "The stored calibration is of another machine, kernel or number of CPUs for either side: run contend calibrate like this."
+		note = "The stored calibration is for another machine, kernel or number of CPUs; run contend calibrate in this set-up."
 	default:
 		doc.Calibration = c.Quote()
 		return
@@ -73,7 +73,7 @@ func (c *compareFlags) calibrated(d *trial.Design, doc *report.Document) {
 		sized.Pairs = d.Pairs
 	}
 	*d = sized
-	doc.Notes = append(doc.Notes, fmt.Sprintf("Blocks of %v, as calibrated; --block sets another length.", block))
+	doc.Notes = append(doc.Notes, fmt.Sprintf("Blocks of %v, as calibrated; use --block for another length.", block))
 }
 
 // readCalibration takes regular files only: a pipe could keep it waiting.
@@ -83,7 +83,7 @@ func readCalibration(path string) (*report.Calibration, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", path)
+		return nil, fmt.Errorf("%s is not a file", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {

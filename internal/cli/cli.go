@@ -54,22 +54,22 @@ func errorText(exit *exitError) string {
 	return strings.ReplaceAll(text, "\n", "\n  ")
 }
 
-// longList is from how many characters on what is allowed is not repeated.
+// longList is the length in characters at and above which a list of what is expected is not repeated.
 const longList = 60
 
-// sayOnce leaves out what an earlier line says is allowed, where that is long.
+// sayOnce replaces what an earlier line says is expected, if that is long.
 func sayOnce(text string) string {
-	const allowed = "; allowed: "
+	const expected = "; expected "
 	said := map[string]bool{}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		problem, list, found := strings.Cut(line, allowed)
+		problem, list, found := strings.Cut(line, expected)
 		list, hint, hinted := strings.Cut(list, " (did you mean")
 		if !found || len(list) < longList {
 			continue
 		}
 		if said[list] {
-			if lines[i] = problem + allowed + "as above"; hinted {
+			if lines[i] = problem + expected + "as above"; hinted {
 				lines[i] += " (did you mean" + hint
 			}
 		}
@@ -107,10 +107,15 @@ func newRoot(a *app) *cobra.Command {
 		Use:   "contend",
 		Short: "Which concurrency design holds up under load, and does it matter?",
 		Long: "contend loads servers and answers in one sentence: which of two is faster, how many connections are\n" +
-			"best, which rate holds; with how sure that is, or why a figure must not be believed.\n\n" +
-			"Exit codes: 0 done, FASTER or EQUIVALENT; 1 the run failed, nothing succeeded, or a server that\n" +
-			"contend started died; 2 usage; 3 an expectation failed, or SLOWER; 4 INVALID, INCONCLUSIVE or\n" +
-			"UNSETTLED; 130 interrupted.",
+			"best, how many requests per second it sustains. Each answer has its confidence interval; an invalid\n" +
+			"measurement gets a reason instead.\n\n" +
+			"Exit codes:\n" +
+			"  0    success (also FASTER, EQUIVALENT)\n" +
+			"  1    run failed: nothing succeeded, or a server contend started died\n" +
+			"  2    invalid command line or file\n" +
+			"  3    an expectation failed, or SLOWER\n" +
+			"  4    no answer: INVALID, INCONCLUSIVE or UNSETTLED\n" +
+			"  130  interrupted; partial result printed",
 		Example:       indent + "contend run http://localhost:8080/\n" + indent + "contend compare http://localhost:8080/ http://localhost:8081/",
 		Version:       version(),
 		SilenceErrors: true,
@@ -141,18 +146,18 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
-// first is what contend says alone: what to do first.
-const first = `contend run http://localhost:8080/    how fast is a server that runs?
-contend compare http://a/ http://b/   which of two servers is faster, and is that sure?
-contend sweep http://localhost:8080/  how many connections are best? With --rate: which rate holds?
-contend lab                           do five published experiments come out here, too?
-contend help                          all commands; contend explain WORD says what a word means
+// first is what contend prints without arguments: what to do first.
+const first = `contend run http://localhost:8080/    how fast is a running server?
+contend compare http://a/ http://b/   which of two servers is faster, and how certain is that?
+contend sweep http://localhost:8080/  how many connections? With --rate: which rate is sustained?
+contend lab                           do five published experiments reproduce here?
+contend help                          list all commands; contend explain WORD explains a word
 `
 
 func newVersion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Show the version, that of Go, and the platform",
+		Short:   "Show the version of contend, that of Go, and the platform",
 		Example: indent + "contend version",
 		Args:    arguments(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {

@@ -218,7 +218,7 @@ func TestSucceeded(t *testing.T) {
 		{"none", load.Result{Duration: time.Second, Counts: load.Counts{Planned: 1, Failed: 1}}, "1 failed"},
 		{"one while events were counted", load.Result{Cost: load.Cost{Counted: &load.Counted{Planned: 2, Completed: 1, Wrong: 1}}}, ""},
 		{"none while events were counted", load.Result{Cost: load.Cost{Counted: &load.Counted{Planned: 3, Wrong: 2}}}, "while events were counted: 2 of 3 failed"},
-		{"one only after the time", load.Result{Duration: time.Second, Cost: load.Cost{Counted: &load.Counted{Planned: 1, Completed: 1}}}, "no iteration began within the 1s"},
+		{"one only after the time", load.Result{Duration: time.Second, Cost: load.Cost{Counted: &load.Counted{Planned: 1, Completed: 1}}}, "no iteration started within the 1s"},
 	} {
 		err := succeeded(&report.Document{Results: []report.Result{{Cell: trial.Cell{Result: &tt.result}}}})
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {

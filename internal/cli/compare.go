@@ -25,18 +25,19 @@ func newCompare(a *app) *cobra.Command {
 	c := &compareFlags{}
 	cmd := &cobra.Command{
 		Use:   "compare A B...",
-		Short: "Compare servers in interleaved blocks, or two documents, with a verdict",
-		Long: "Compare the baseline A with the candidate B, or with each of several: interleaved blocks within\n" +
-			"rounds of fresh processes, the ratio with its interval, and a verdict or a refusal.\n\n" +
-			"A and B are URLs, or with --url commands that are started and stopped in every round; {{addr}}\n" +
-			"stands for the free address that each is given. Where the URL is of the loopback and has none they\n" +
-			"may insist on its port: on Linux each gets a loopback address of its own, and elsewhere one is alive\n" +
-			"at a time. The port stands in PORT, too, for servers that read it; a container is a command as well,\n" +
+		Short: "Compare servers, or two result files, with a verdict",
+		Long: "Compare the baseline A with one or more candidates (B, C, …). Servers are restarted in every round\n" +
+			"and driven in turns, in short interleaved blocks. The answer is the difference, its confidence\n" +
+			"interval and a verdict; an invalid measurement gets a reason instead.\n\n" +
+			"A and B are URLs, or (with --url) commands that contend starts and stops in every round. {{addr}}\n" +
+			"becomes a free address for each. Servers with a hard-coded port work unchanged: leave {{addr}} out\n" +
+			"and give a loopback URL with that port. On Linux each server then gets its own loopback address; on\n" +
+			"other systems one runs at a time. The port is also in the variable PORT. To run a container, use\n" +
 			"'docker run --rm -p {{port}}:80 image', in the foreground.\n\n" +
-			"With --revisions the programs are built out of revisions of the git repository here, by --build, in\n" +
-			"which {{out}} stands for the program, as in the commands: one for all revisions, or one for each.\n\n" +
-			"Two stored documents are compared, too, but not interleaved: unpaired over their rounds, at least 6\n" +
-			"a side, and without a verdict where they were not measured alike.",
+			"With --revisions, --build builds the program from revisions of the git repository here. {{out}} is\n" +
+			"the path of the program, there and in the commands: one for all revisions, or one for each.\n\n" +
+			"Two result files can be compared too, but they were not interleaved: the comparison is unpaired,\n" +
+			"needs at least 6 rounds on each side, and gives no verdict unless both were measured alike.",
 		Example: indent + "contend compare http://localhost:8081/ http://localhost:8082/\n" +
 			indent + "contend compare --url http://{{addr}}/status -c 50 -- './server-a -listen {{addr}}' './server-b -listen {{addr}}'\n" +
 			indent + "contend compare --url http://localhost:8080/ -- './server-a' './server-b'\n" +
@@ -99,15 +100,15 @@ const mostArms = 26
 func (c *compareFlags) arguments(cmd *cobra.Command, args []string) error {
 	args = c.withoutScript(cmd, args)
 	if i := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") }); i >= 0 {
-		return fmt.Errorf("compare: %s looks like a flag: put it before --", args[i])
+		return fmt.Errorf("compare: %s looks like a flag; put it before --", args[i])
 	}
 	if cmd.Flags().Changed("revisions") && len(args) <= 1 {
 		return nil
 	}
 	if len(args) > mostArms {
-		return fmt.Errorf("compare: have %d variants; allowed: 2 to %d", len(args), mostArms)
+		return fmt.Errorf("compare: got %d variants; expected 2 to %d", len(args), mostArms)
 	}
-	return arguments(max(2, len(args)), "two or more targets, two documents, or with --url two or more commands")(cmd, args)
+	return arguments(max(2, len(args)), "two or more targets, two result files, or (with --url) two or more commands")(cmd, args)
 }
 
 // An arm of the command line.
@@ -140,7 +141,7 @@ func (c *compareFlags) experiment(arms []arm) (*experiment.Experiment, error) {
 	p.Baseline, p.Order = names[0], names
 	if c.URL == "" && c.Revisions == nil {
 		if c.Env != nil || c.Dir != nil {
-			mistakes = errors.Join(mistakes, errors.New("--env and --dir are for commands, which need --url"))
+			mistakes = errors.Join(mistakes, errors.New("--env and --dir apply to commands, which require --url"))
 		}
 		e.Subjects = nil
 		for _, a := range arms {
@@ -173,7 +174,7 @@ func against(names []string) string {
 func (a *app) mistakesIn(c *compareFlags, args []string) error {
 	subjects := c.subjects(args)
 	if c.Duet && subjects != nil {
-		return errors.New("--duet is for servers of this machine, and workers start " + strings.Join(subjects, " and "))
+		return errors.New("--duet requires servers on this machine, but workers start " + strings.Join(subjects, " and "))
 	}
 	return errors.Join(c.checkRevisions(args), a.checkSubjects(&c.fleetOptions, subjects), c.need(c.Why), c.checkPprof(), c.outlets.check(), a.pins.check("--url", c.URL != ""),
 		setting.FlagErrors(c.fleetOptions.check()))
@@ -219,7 +220,7 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 	most := d.Most(len(arms) - 1)
 	if c.Why {
 		takes := trial.DiagnosisTakes(len(arms), d)
-		fmt.Fprintf(a.Err, "why: %s more, in which both are sampled\n", setting.Duration(trial.RoundUp(takes)))
+		fmt.Fprintf(a.Err, "why: sampling both for %s more\n", setting.Duration(trial.RoundUp(takes)))
 		if most > 0 {
 			most += takes
 		}

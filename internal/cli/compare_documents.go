@@ -27,7 +27,7 @@ func (c *compareFlags) needsURL(args []string) error {
 	}
 	for _, arg := range args {
 		if isCommand(arg) {
-			return fmt.Errorf("%q is a command; commands need --url, the URL that they serve, as in --url http://{{addr}}/ or --url http://localhost:8080/", arg)
+			return fmt.Errorf("%q is a command; commands require --url, the URL that they serve, as in --url http://{{addr}}/ or --url http://localhost:8080/", arg)
 		}
 	}
 	return nil
@@ -60,7 +60,7 @@ func areFiles(args []string) (bool, error) {
 		}
 	}
 	if len(files) == 1 {
-		return false, fmt.Errorf("%s is a file and %s is none: two stored documents can be compared, or two targets", files[0], others[0])
+		return false, fmt.Errorf("%s is a file but %s is not; compare two stored documents or two targets", files[0], others[0])
 	}
 	return len(files) == 2, nil
 }
@@ -103,7 +103,7 @@ func onlyStored(cmd *cobra.Command) error {
 	if given == 0 {
 		return nil
 	}
-	return fmt.Errorf("stored documents are only read; allowed: --%s, and none of the flags about measuring", strings.Join(storedFlags, ", --"))
+	return fmt.Errorf("stored documents are read, not measured; expected no other flags than --%s", strings.Join(storedFlags, ", --"))
 }
 
 // readStored reads a document, and notes when it does not agree with itself.
@@ -119,7 +119,7 @@ func readStored(path string) (doc *report.Document, notes []string, err error) {
 	}
 	if err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
-		notes = []string{fmt.Sprintf("%s does not agree with itself; compared is what was recomputed (%s).", path, first)}
+		notes = []string{fmt.Sprintf("%s contradicts itself; the recomputed values are compared (%s).", path, first)}
 	}
 	return doc, notes, nil
 }

@@ -66,8 +66,8 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// What the README's blocks have one type is typed here in its order, in a folder that has the
-// sources alone: each command finds what those before it have made. Only flags that make the
+// The commands of the README, from its section Install on, run here in its order, in a folder that
+// has only the sources: each command finds what those before it have made. Only flags that make the
 // commands short replace theirs, and a free address replaces localhost:8080.
 func TestReadmeInOrder(t *testing.T) {
 	t.Parallel()
@@ -93,7 +93,8 @@ func TestReadmeInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	typed := 0
-	for line := range strings.Lines(string(text)) {
+	_, install, _ := strings.Cut(string(text), "\n## Install\n") // what stands above it shows what comes of this
+	for line := range strings.Lines(install) {
 		command, ok := strings.CutPrefix(line, "$ ")
 		if !ok || strings.HasPrefix(command, "git clone ") { // what that makes is there
 			continue

@@ -71,11 +71,11 @@ func keep(d *report.Document) (string, error) {
 func newestKept() (string, error) {
 	folder, err := keptFolder()
 	if err != nil {
-		return "", fmt.Errorf("name a file: no document is kept: %w", err)
+		return "", fmt.Errorf("no stored result was found: %w; name a file", err)
 	}
 	all, err := kept(folder)
 	if len(all) == 0 {
-		return "", errors.Join(fmt.Errorf("name a file: no document is kept in %s yet, as contend lab does", folder), err)
+		return "", errors.Join(fmt.Errorf("no result is stored in %s yet (contend lab stores one); name a file", folder), err)
 	}
 	return all[len(all)-1], nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,30 +12,30 @@ import (
 	"contend/setting"
 )
 
-// elsewhere has the flags of other tools that are none here, without dashes: what each
-// means there, and what is asked for here instead. Those of ab are flags of contend ab.
+// elsewhere has the flags of other tools that do not exist here, without dashes: what each
+// means there, and what to use here instead. Those of ab are flags of contend ab.
 // Their sources are the manuals of k6, wrk, wrk2, oha, hey, ghz, vegeta, h2load, fortio, ab and curl.
 var elsewhere = map[string][]meaning{
-	"vus":               {{"k6", "how many callers there are", "-c N"}},
-	"u":                 {{"k6", "how many callers there are", "-c N"}, {"ab", "a file with the body of a PUT", "-X PUT --data-file FILE"}},
-	"i":                 {{"k6", "the number of iterations", "-n N"}, {"ghz", "a folder of .proto files", "--import-path FOLDER"}, {"h2load", "a file of URLs", "--requests FILE"}, {"ab", "HEAD in the place of GET", "-X HEAD"}},
-	"s":                 {{"k6", "a number of callers and for how long", "--stages 100/10s,500/30s in arrivals per second"}, {"wrk", "a Lua script", "--requests FILE, --rows FILE and --check"}, {"ab", "the time limit of an answer", "--timeout 30s"}},
-	"stage":             {{"k6", "a number of callers and for how long", "--stages 100/10s,500/30s in arrivals per second"}},
+	"vus":               {{"k6", "the number of callers", "-c N"}},
+	"u":                 {{"k6", "the number of callers", "-c N"}, {"ab", "a file with the body of a PUT", "-X PUT --data-file FILE"}},
+	"i":                 {{"k6", "the number of iterations", "-n N"}, {"ghz", "a folder of .proto files", "--import-path FOLDER"}, {"h2load", "a file of URLs", "--requests FILE"}, {"ab", "HEAD instead of GET", "-X HEAD"}},
+	"s":                 {{"k6", "callers, and for how long", "--stages 100/10s,500/30s in arrivals per second"}, {"wrk", "a Lua script", "--requests FILE, --rows FILE and --check"}, {"ab", "the time limit of a response", "--timeout 30s"}},
+	"stage":             {{"k6", "callers, and for how long", "--stages 100/10s,500/30s in arrivals per second"}},
 	"rps":               {{"k6 and ghz", "requests per second", "--rate N"}, {"h2load", "requests per second of each client", "--rate N for all together"}},
-	"r":                 {{"ghz", "requests per second", "--rate N"}, {"ab", "go on after errors", "leave it out: errors are counted"}},
+	"r":                 {{"ghz", "requests per second", "--rate N"}, {"ab", "continue after errors", "leave it out: errors are counted"}},
 	"qps":               {{"fortio", "requests per second", "--rate N"}},
 	"R":                 {{"wrk2", "requests per second", "--rate N"}},
 	"q":                 {{"oha", "requests per second", "--rate N"}, {"hey", "requests per second of each worker", "--rate N for all together"}, {"ab and k6", "less output", "leave it out"}},
-	"z":                 {{"oha, hey and ghz", "how long to drive", "-d 10s"}},
-	"t":                 {{"wrk and h2load", "the number of threads", "leave it out: every core is used, and -c N is the concurrency"}, {"ab and fortio", "how long to drive", "-d 10s"}, {"oha, hey and ghz", "the time limit of an answer", "--timeout 10s"}},
+	"z":                 {{"oha, hey and ghz", "the duration", "-d 10s"}},
+	"t":                 {{"wrk and h2load", "the number of threads", "leave it out: every core is used, and -c N is the concurrency"}, {"ab and fortio", "the duration", "-d 10s"}, {"oha, hey and ghz", "the time limit of a response", "--timeout 10s"}},
 	"threads":           {{"wrk and h2load", "the number of threads", "leave it out: every core is used, and -c N is the concurrency"}},
 	"worker-threads":    {{"oha", "the number of threads", "leave it out: every core is used, and -c N is the concurrency"}},
 	"host":              {{"oha and hey", "the header field Host", "-H 'Host: NAME'"}},
 	"k":                 {{"ab", "connections are kept open", "leave it out: they are, and --no-keepalive closes them"}, {"curl and fortio", "any certificate is accepted", "--insecure"}},
 	"m":                 {{"oha, hey and ab", "the method", "-X POST"}, {"ghz", "metadata", "-H 'name: value'"}, {"h2load", "the streams of a connection", "--connections shared:N"}},
 	"metadata":          {{"ghz", "metadata", "-H 'name: value'"}},
-	"T":                 {{"oha, hey and ab", "the type of the body", "-H 'Content-Type: application/json'"}, {"wrk and wrk2", "the time limit of an answer", "--timeout 10s"}},
-	"D":                 {{"oha, hey and ghz", "a file with the body", "--data-file FILE"}, {"h2load", "how long to drive", "-d 10s"}},
+	"T":                 {{"oha, hey and ab", "the type of the body", "-H 'Content-Type: application/json'"}, {"wrk and wrk2", "the time limit of a response", "--timeout 10s"}},
+	"D":                 {{"oha, hey and ghz", "a file with the body", "--data-file FILE"}, {"h2load", "the duration", "-d 10s"}},
 	"payload":           {{"fortio", "the body", "--data TEXT"}},
 	"payload-file":      {{"fortio", "a file with the body", "--data-file FILE"}},
 	"body":              {{"vegeta", "a file with the body", "--data-file FILE"}},
@@ -55,61 +56,65 @@ var elsewhere = map[string][]meaning{
 	"total":             {{"ghz", "the number of requests", "-n N"}},
 	"call":              {{"ghz", "the method to call", "the target: grpc://host:port/package.Service/Method"}},
 	"skipTLS":           {{"ghz", "any certificate is accepted", "--insecure"}},
-	"cacert":            {{"ghz, oha and fortio", "a file with the trusted authorities", "--ca-file FILE"}},
-	"root-certs":        {{"vegeta", "a file with the trusted authorities", "--ca-file FILE"}},
-	"cert":              {{"ghz, vegeta, oha and fortio", "a file with our certificate", "--cert-file FILE"}},
-	"key":               {{"ghz, vegeta, oha and fortio", "a file with the key of our certificate", "--key-file FILE"}},
-	"threshold":         {{"k6's scripts", "a bound that a figure must keep", "--expect 'p99 < 20ms'"}},
+	"cacert":            {{"ghz, oha and fortio", "a file with the trusted CA certificates", "--ca-file FILE"}},
+	"root-certs":        {{"vegeta", "a file with the trusted CA certificates", "--ca-file FILE"}},
+	"cert":              {{"ghz, vegeta, oha and fortio", "a file with the client certificate", "--cert-file FILE"}},
+	"key":               {{"ghz, vegeta, oha and fortio", "a file with its key", "--key-file FILE"}},
+	"threshold":         {{"k6", "a limit for a metric", "--expect 'p99 < 20ms'"}},
 	"no-tui":            {{"oha", "no live view", "leave it out: progress is on standard error"}},
 }
 
 // misplaced are flags of some commands: what to do where another one is given them.
 var misplaced = map[string]string{
-	"url":       "the URL is an argument without a flag; --url is for the commands that contend compare starts",
-	"objective": "a claim to check is --expect 'p99 < 20ms'; the highest rate that keeps it finds contend sweep --rate --objective 'p99 < 20ms' URL",
+	"url":       "the URL is an argument, not a flag; --url is for commands that contend compare starts",
+	"objective": "to check a claim use --expect 'p99 < 20ms'; to find the highest rate that keeps it: contend sweep --rate --objective 'p99 < 20ms' URL",
 }
 
 // A meaning is what a flag means in other tools, and what says the same here.
 type meaning struct{ tools, what, ours string }
 
-// instead is what to do.
-func (m meaning) instead() string {
-	if strings.HasPrefix(m.ours, "leave") {
-		return m.ours
+// instead is what to do in place of a flag; which says what it means there, where it means several things.
+func (m meaning) instead(flag, which string) string {
+	flag = m.tools + "'s " + flag + which
+	if why, leave := strings.CutPrefix(m.ours, "leave it out"); leave {
+		return "leave out " + flag + why
 	}
-	return "give " + m.ours
+	return flag + " is " + m.ours + " here"
 }
 
-// flagError says of a flag of other tools what ours is, of a slip what was meant, and
-// where the flags of a command are listed.
+// flagError names the flag to use here for one of other tools, or the one that was probably
+// meant, and where the flags of a command are listed.
 func flagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		dashes, name := "--", unknown.GetSpecifiedName()
 		if word, _, _ := strings.Cut(unknown.GetSpecifiedShortnames(), "="); word != "" {
 			dashes = "-"
-			if text := meant(cmd, word); len(word) > 1 && text != "" { // with one dash, as of vegeta, hey and fortio
+			if text := meant(cmd, dashes, word); len(word) > 1 && text != "" { // with one dash, as of vegeta, hey and fortio
 				name = word
 			}
 		}
-		hint := meant(cmd, name)
+		hint := meant(cmd, dashes, name)
 		if hint == "" && cmd.Name() == "compare" {
-			hint = ": a command with flags of its own is one argument, in quotes and behind --, as in compare --url http://{{addr}}/ -- './a -l {{addr}}' './b -l {{addr}}'"
+			hint = ": quote a command that has flags, and put it after --, as in compare --url http://{{addr}}/ -- './a -l {{addr}}' './b -l {{addr}}'"
 		}
-		err = fmt.Errorf("there is no flag %s%s%s", dashes, name, hint)
+		err = fmt.Errorf("unknown flag %s%s%s", dashes, name, hint)
 	}
-	return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.CommandPath())
+	return fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())
 }
 
 // meant follows the name of a flag that a command does not have.
-func meant(cmd *cobra.Command, name string) string {
+func meant(cmd *cobra.Command, dashes, name string) string {
 	if hint := misplaced[name]; hint != "" {
 		return ": " + hint
 	}
 	var parts []string
-	for _, m := range elsewhere[name] {
-		if has(cmd, m.ours) {
-			parts = append(parts, fmt.Sprintf("for that of %s (%s) %s", m.tools, m.what, m.instead()))
+	meanings := slices.DeleteFunc(slices.Clone(elsewhere[name]), func(m meaning) bool { return !has(cmd, m.ours) })
+	for _, m := range meanings {
+		which := ""
+		if len(meanings) > 1 {
+			which = " (" + m.what + ")"
 		}
+		parts = append(parts, m.instead(dashes+name, which))
 	}
 	if len(parts) > 0 {
 		return ": " + strings.Join(parts, "; ")
@@ -121,7 +126,7 @@ func meant(cmd *cobra.Command, name string) string {
 		}
 	})
 	if near := setting.Nearest(name, names); near != "" {
-		return fmt.Sprintf(": did you mean --%s?", near)
+		return fmt.Sprintf("; did you mean --%s?", near)
 	}
 	return ""
 }

@@ -15,7 +15,7 @@ import (
 // The exit codes.
 const (
 	exitDone        = 0   // also FASTER and EQUIVALENT
-	exitFailed      = 1   // the run failed, nothing succeeded, or a subject died
+	exitFailed      = 1   // the run failed, nothing succeeded, or a server died
 	exitUsage       = 2   // the command line or a file is wrong
 	exitUnmet       = 3   // an expectation failed, or the candidate is SLOWER
 	exitUndecided   = 4   // INVALID what was asked for, or INCONCLUSIVE a verdict
@@ -43,7 +43,7 @@ func usage(err error) error { return &exitError{exitUsage, err} }
 func failed(err error) error { return &exitError{exitFailed, err} }
 
 func interrupted() error {
-	return &exitError{exitInterrupted, errors.New("interrupted: the result is partial")}
+	return &exitError{exitInterrupted, errors.New("interrupted; the result is partial")}
 }
 
 // outcome is the exit code of a complete document, the same rule for every command that
@@ -163,7 +163,7 @@ func succeeded(doc *report.Document) error {
 	}
 	for _, t := range doc.Trials {
 		if t.Undiagnosed() {
-			errs = append(errs, errors.New("the verdict is whole, but the rounds that were to say why were not"))
+			errs = append(errs, errors.New("the verdict stands, but the --why rounds were incomplete"))
 		}
 	}
 	return errors.Join(errs...)
@@ -185,7 +185,7 @@ func nothing(r trial.Cell) error {
 			at, r.Concurrency, r.Counted.Wrong, r.Counted.Planned)
 	}
 	if r.Planned == 0 {
-		return fmt.Errorf("no iteration began within the %v measured at %s: measure for longer, after a warm-up", r.Duration, at)
+		return fmt.Errorf("no iteration started within the %v measured at %s; measure longer, after a warm-up", r.Duration, at)
 	}
 	return fmt.Errorf("nothing succeeded at %s at concurrency %d: %d failed, %d errored, %d dropped, %d unfinished",
 		at, r.Concurrency, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished)

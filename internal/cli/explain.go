@@ -10,24 +10,25 @@ import (
 
 	"contend/docs"
 	"contend/finding"
+	"contend/setting"
 )
 
 func newExplain(a *app) *cobra.Command {
 	var all, full bool
 	cmd := &cobra.Command{
 		Use:   "explain [TERM]",
-		Short: "Explain a word of a page in three lines: a verdict, a figure, a warning",
-		Long: "Explain any word, figure or code of a page: what it is, how to read it or what to do, and where it\n" +
-			"comes from. Without a TERM: what one meets first.",
-		Example: indent + "contend explain generator_saturated\n" + indent + "contend explain 95 % interval\n" + indent + "contend explain --full p",
+		Short: "Explain a word, metric or code in three lines",
+		Long: "Explain any word, metric or code that contend prints: what it is, how to read it or what to do, and\n" +
+			"where it comes from. Without TERM: the terms you meet first.",
+		Example: indent + "contend explain generator_saturated\n" + indent + "contend explain 95% interval\n" + indent + "contend explain --full p",
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 0 && all:
-				return usage(fmt.Errorf("--all lists every term, and takes none"))
+				return usage(fmt.Errorf("--all lists every term; do not give one"))
 			case len(args) > 0:
 				return explain(a.Out, strings.Join(args, " "), full)
 			case full:
-				return usage(fmt.Errorf("--full needs a TERM, as in contend explain --full p"))
+				return usage(fmt.Errorf("--full requires a TERM, as in contend explain --full p"))
 			case all:
 				return listTerms(a.Out)
 			}
@@ -41,7 +42,7 @@ func newExplain(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list every term")
-	cmd.Flags().BoolVar(&full, "full", false, "show the section of the documentation that says more, too")
+	cmd.Flags().BoolVar(&full, "full", false, "also show the section of the documentation that says more")
 	return cmd
 }
 
@@ -64,11 +65,11 @@ func explain(w io.Writer, term string, full bool) error {
 	term = finding.Current(term)
 	found := index.Find(term)
 	if len(found) == 0 {
-		hint := "contend explain --all lists all terms"
+		hint := " (contend explain --all lists all terms)"
 		if near := index.Near(term); len(near) > 0 {
-			hint = "did you mean " + strings.Join(near, ", ") + "?"
+			hint = "; did you mean " + setting.Or(near) + "?"
 		}
-		return usage(fmt.Errorf("nothing explains %q: %s", term, hint))
+		return usage(fmt.Errorf("no entry for %q%s", term, hint))
 	}
 	var b strings.Builder
 	for _, t := range found {
@@ -83,7 +84,7 @@ func explain(w io.Writer, term string, full bool) error {
 	return err
 }
 
-// explanation is what a term says in lines: what it is, how it is read, and where it
+// explanation is the entry of a term in lines: what it is, how to read it, and where it
 // comes from.
 func explanation(t docs.Term) []string {
 	lines := wrapped(t.Names[0]+": "+t.What, terminalWidth-columns(indent))
@@ -111,16 +112,16 @@ func writeSections(b *strings.Builder, terms []docs.Term) {
 	}
 }
 
-// listFirst writes what one meets first, by topic.
+// listFirst writes the terms that a reader meets first, by topic.
 func listFirst(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("contend explain TERM says in three lines what a word means, how to read it and where it comes from.\n\n")
+	b.WriteString("contend explain TERM explains a word in three lines: what it means, how to read it, where it comes from.\n\n")
 	rows := byTopic(func(t docs.Term) bool { return t.First })
 	for i := range rows {
 		rows[i][1] = strings.ReplaceAll(rows[i][1], "; ", ", ")
 	}
 	writeTable(&b, rows)
-	b.WriteString("\nA word with _ in it behind INVALID or ! is a code: contend explain CODE says what to do about it.\n" +
+	b.WriteString("\nA word with _ in it, after INVALID or !, is a code; contend explain CODE explains what to do about it.\n" +
 		"contend explain --all lists every term.\n")
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -49,7 +49,7 @@ func (f *fleetOptions) check() error {
 	case f.Fleet == "":
 		return nil
 	case listen != "" && err != nil:
-		return setting.At(f, &f.Fleet).Wrong("is no address; allowed: host:port, nats://host:port, tls://host:port") // it may hold a password
+		return setting.At(f, &f.Fleet).Wrong("is not an address; expected host:port, nats://host:port or tls://host:port") // it may hold a password
 	}
 	if err := at.Validate(); err != nil {
 		return setting.At(f, &f.Fleet).Wrong("%v", err)
@@ -84,7 +84,7 @@ func (a *app) meet(ctx context.Context, f *fleetOptions) (*crew, error) {
 		}
 	case listen != "":
 		if c.engine, at, err = fleet.Serve(listen, at.Token, f.Insecure); err == nil {
-			fmt.Fprintf(a.Err, "fleet: workers join it by contend worker --fleet %s\n", meeting(listen, at))
+			fmt.Fprintf(a.Err, "fleet: join with contend worker --fleet %s\n", meeting(listen, at))
 		}
 	}
 	if err == nil {
@@ -121,7 +121,7 @@ func (a *app) gather(ctx context.Context, f *fleetOptions, subjects []string) (*
 			_, err = c.fleet.All(ctx, 1, settling)
 		}
 		if c.workers = c.fleet.Free(servers...); len(c.workers) == 0 && err == nil {
-			fmt.Fprintln(a.Err, "fleet: the workers that start the servers drive the load, too, as no other has joined")
+			fmt.Fprintln(a.Err, "fleet: no other worker has joined, so the workers that start the servers also drive the load")
 			c.workers = servers
 		}
 	}
@@ -215,11 +215,11 @@ func (a *app) checkSubjects(f *fleetOptions, subjects []string) error {
 	case len(subjects) == 0:
 		return nil
 	case slices.Contains(subjects, experiment.Nameless):
-		return errors.New("subject: is without a name; allowed: subject:NAME, subject:WORKER/NAME")
+		return errors.New("subject: has no name; expected subject:NAME or subject:WORKER/NAME")
 	case f.Fleet == "":
-		return fmt.Errorf("subject:%s is started by a worker, which --fleet finds: contend worker --fleet URL --subjects FILE", subjects[0])
+		return fmt.Errorf("subject:%s requires --fleet and a worker that starts it: contend worker --fleet URL --subjects FILE", subjects[0])
 	case len(a.pins.Generator)+len(a.pins.Servers) > 0:
-		return errors.New("--generator-cpus and --server-cpus are CPUs of this machine, and workers drive and start servers where they are")
+		return errors.New("--generator-cpus and --server-cpus are CPUs of this machine, but workers run on their own machines")
 	}
 	return nil
 }

@@ -23,9 +23,9 @@ func newFleet(a *app) *cobra.Command {
 	var o *options
 	cmd := &cobra.Command{
 		Use:   "fleet",
-		Short: "List the workers of a fleet; check whether they are fit to measure together",
+		Short: "List the workers of a fleet, or check that they can measure together",
 		Long: "List the workers (contend worker) that meet at an address: their machines, versions and clocks, and\n" +
-			"what each can send, once it has measured that. --workers alone starts some here to look at.",
+			"how much each can send, once that has been measured. --workers alone starts some here, to try it.",
 		Example: indent + "contend fleet --fleet 10.0.0.7:4222\n" + indent + "contend fleet check --workers 2",
 		Args:    arguments(0, "no arguments, or check"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -46,11 +46,13 @@ func newFleetCheck(a *app) *cobra.Command {
 	var o *options
 	cmd := &cobra.Command{
 		Use:   "check [TARGET]",
-		Short: "Find out in 10 s whether workers are fit to measure together",
-		Long: "Find out whether workers are fit to measure together: of one version, with clocks that are known\n" +
-			"well enough, on machines that have nothing else to do; how much each can send, which decides how\n" +
-			"much of a load it is given; and whether a target, if one is given, answers each of them.\n\n" +
-			"Exit codes: 0 fit; 4 not fit.",
+		Short: "Check in 10 s that workers can measure together",
+		Long: "Check that workers can measure together: same version, well-known clocks, idle machines. Also\n" +
+			"measure how much each can send, which determines its share of the load, and check that a target, if\n" +
+			"given, responds to each of them.\n\n" +
+			"Exit codes:\n" +
+			"  0  the workers can measure together\n" +
+			"  4  they cannot",
 		Example:           indent + "contend fleet check --fleet nats://10.0.0.7:4222 http://10.0.0.9:8080/status",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -80,7 +82,7 @@ func newFleetCheck(a *app) *cobra.Command {
 // wanted returns what is wrong with the command line, of which err was found before.
 func (f *fleetOptions) wanted(err error) error {
 	if err == nil && !f.asked() {
-		err = errors.New("neither --fleet nor --workers is given: the one says where workers meet, the other starts some here")
+		err = errors.New("neither --fleet nor --workers is given; use --fleet for where workers meet, or --workers to start some here")
 	}
 	if err = errors.Join(err, setting.FlagErrors(f.check())); err != nil {
 		return usage(err)

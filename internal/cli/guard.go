@@ -34,13 +34,13 @@ func newGuard(a *app) *cobra.Command {
 	in := &inside{app: a, grid: g}
 	cmd := &cobra.Command{
 		Use:   "guard [DESIGN ...]",
-		Short: "Compare the designs that guard shared state, in process",
-		Long: "Compare guards in this process: operations per second, latency of single operations, CPU and\n" +
-			"allocations per operation, and fairness, for each kind of operation and number of callers.\n\n" +
+		Short: "Compare designs that guard shared state, in process",
+		Long: "Compare guards in this process: operations per second, latency, CPU and allocations per operation,\n" +
+			"and fairness, for each kind of operation and each number of callers.\n\n" +
 			"Kinds: add (blind), add-get (add and return the value), read-mostly, section (critical section).\n" +
 			"Designs: " + strings.Join(designNames(), ", ") + ".\n\n" +
-			"With --inside URL the server there is driven, too, and the cost of each design is set beside that of\n" +
-			"a call: how much the choice can change at the most, and whether a comparison is worth running.",
+			"With --inside URL, also load that server and relate the cost of each design to the cost of a call.\n" +
+			"This shows how much the choice can change, at most, and whether a comparison is worth running.",
 		Example: indent + "contend guard mutex atomic inputQ --callers 1,100\n" + indent + "contend guard --callers 1,2,4,8,16,32,64,128,256,512,1000\n" +
 			indent + "contend guard mutex inputQ --inside http://localhost:8080/status",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -141,7 +141,7 @@ func (g *guardGrid) addCells() error {
 		}
 	}
 	if len(g.cells) == 0 {
-		return errors.New("none of the designs can do any of the kinds (striped returns no value)")
+		return errors.New("no design supports any of these kinds (striped returns no value)")
 	}
 	return nil
 }
@@ -232,7 +232,7 @@ func (c *guardCell) sum() (trial.Cell, report.InProcess) {
 }
 
 func (g *guardGrid) notes() []string {
-	notes := []string{"Kinds are not ranked together: a blind add asks for less than a value returned."}
+	notes := []string{"Kinds are not ranked together: a blind add does less than one that returns a value."}
 	for _, d := range g.designs {
 		notes = append(notes, fmt.Sprintf("%s (%s): %s", d.Name, d.Class, d.Summary))
 	}

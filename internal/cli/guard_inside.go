@@ -51,7 +51,7 @@ func (i *inside) flags(cmd *cobra.Command) {
 func (i *inside) needed() error {
 	var errs []error
 	for _, flag := range slices.Sorted(maps.Keys(i.own.given.Over(i.spec.given))) {
-		errs = append(errs, fmt.Errorf("--%s needs --inside", flag))
+		errs = append(errs, fmt.Errorf("--%s requires --inside", flag))
 	}
 	return errors.Join(errs...)
 }
@@ -60,7 +60,7 @@ func (i *inside) needed() error {
 func (i *inside) prepare(names []string) error {
 	errs := []error{i.own.read()}
 	for _, flag := range setting.Foreign(setting.Of(i.grid.views), i.grid.own.given, setting.InFlags) {
-		errs = append(errs, fmt.Errorf("--inside and --%s exclude each other", flag))
+		errs = append(errs, fmt.Errorf("use either --inside or --%s, not both", flag))
 	}
 	i.spec.url = i.URL
 	designs, err := lookUp(names, designNames(), guard.Lookup)

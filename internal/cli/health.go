@@ -24,10 +24,10 @@ func newHealth(*app) *cobra.Command {
 	var o *options
 	cmd := &cobra.Command{
 		Use:   "health URL",
-		Short: "Ask a service whether it is well, as health checks of containers do",
-		Long: "Ask a service whether it is well: exit code 0 if a GET answers with 200 to 299, or if a gRPC\n" +
-			"server's health service says SERVING, else 1 and a line that says why. Redirections are not\n" +
-			"followed, and no proxy is asked.",
+		Short: "Check whether a service is healthy (for container health checks)",
+		Long: "Check whether a service is healthy. The exit code is 0 if a GET returns 200 to 299, or if a gRPC\n" +
+			"server's health service reports SERVING; otherwise it is 1, and a line explains why. Redirects are\n" +
+			"not followed, and no proxy is used.",
 		Example: indent + "contend health http://localhost:8080/ready\n" + indent + "contend health grpc://localhost:50055",
 		Args:    arguments(1, "one URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,7 +57,7 @@ func healthCheck(text string) (func(context.Context) error, error) {
 	case u.Scheme == "grpc" && u.Port() != "" && strings.Trim(u.Path, "/") == "":
 		return func(ctx context.Context) error { return counter.Healthy(ctx, u.Host) }, nil
 	}
-	return nil, fmt.Errorf("URL is %q; allowed: http://…, https://…, grpc://host:port", text)
+	return nil, fmt.Errorf("URL is %q; expected http://…, https://…, grpc://host:port", text)
 }
 
 // healthyHTTP returns why a GET is not answered well.

@@ -37,15 +37,15 @@ var hints = []struct {
 	{
 		func(_ context.Context, t trouble) bool { return t.proxy != nil },
 		func(t trouble) string {
-			return fmt.Sprintf("it is asked through %v, by HTTP_PROXY or HTTPS_PROXY: see whether that is there and lets it pass, or give NO_PROXY=%s, which has it asked directly", t.proxy, t.url.Hostname())
+			return fmt.Sprintf("requests go through the proxy %v (HTTP_PROXY or HTTPS_PROXY); check that it runs and allows them, or bypass it with NO_PROXY=%s", t.proxy, t.url.Hostname())
 		},
 	},
 	{
 		func(ctx context.Context, t trouble) bool { return t.secure() && speaksOldTLS(ctx, t.address) },
 		func(t trouble) string {
-			text := "the server speaks TLS 1.0 or 1.1 at most, which are broken (RFC 8996): have it speak TLS 1.2 or 1.3"
+			text := "the server supports at most TLS 1.0 or 1.1, which are broken (RFC 8996); enable TLS 1.2 or 1.3 in the server"
 			if t.url.Scheme == "https" {
-				text += ", or measure it by contend ab -f ALL"
+				text += ", or measure it with contend ab -f ALL"
 			}
 			return text
 		},
@@ -55,7 +55,7 @@ var hints = []struct {
 			return t.err != nil && (strings.Contains(t.err.Error(), "certificate required") || strings.Contains(t.err.Error(), "bad certificate"))
 		},
 		func(trouble) string {
-			return "the server wants to see a certificate that it trusts: --cert-file FILE --key-file FILE"
+			return "the server requires a client certificate that it trusts: --cert-file FILE --key-file FILE"
 		},
 	},
 	{
@@ -64,7 +64,7 @@ var hints = []struct {
 			return plain
 		},
 		func(t trouble) string {
-			return fmt.Sprintf("the server does not speak TLS there: try %s://%s", strings.TrimSuffix(t.url.Scheme, "s"), t.rest())
+			return fmt.Sprintf("the server does not speak TLS on this port; try %s://%s", strings.TrimSuffix(t.url.Scheme, "s"), t.rest())
 		},
 	},
 	{
@@ -73,7 +73,7 @@ var hints = []struct {
 			return unknown
 		},
 		func(trouble) string {
-			return "its certificate is its own or of an authority that is unknown here: --ca-file FILE trusts that, --insecure any"
+			return "the certificate is self-signed or from an unknown CA; trust it with --ca-file FILE, or skip verification with --insecure"
 		},
 	},
 	{
@@ -83,13 +83,13 @@ var hints = []struct {
 			return other || invalid
 		},
 		func(trouble) string {
-			return "its certificate does not hold for this URL now: use the name that it is for, or --insecure, which accepts any"
+			return "the certificate is not valid for this URL now; use the name it was issued for, or skip verification with --insecure"
 		},
 	},
 	{
 		func(ctx context.Context, t trouble) bool { return !t.secure() && speaksTLS(ctx, t.address) },
 		func(t trouble) string {
-			return fmt.Sprintf("the server speaks TLS there: try %ss://%s", t.url.Scheme, t.rest())
+			return fmt.Sprintf("the server speaks TLS on this port; try %ss://%s", t.url.Scheme, t.rest())
 		},
 	},
 	{
@@ -97,17 +97,17 @@ var hints = []struct {
 			return t.url.Scheme == "grpc" && speaksHTTP1(ctx, t.address) && !speaksHTTP2(ctx, t.address)
 		},
 		func(t trouble) string {
-			return fmt.Sprintf("the server answers in HTTP/1 there, so it is none of gRPC, which needs HTTP/2: try its port for gRPC, or http://%s/path", t.url.Host)
+			return fmt.Sprintf("the server speaks HTTP/1 on this port and gRPC needs HTTP/2; try its gRPC port, or http://%s/path", t.url.Host)
 		},
 	},
 	{
 		func(_ context.Context, t trouble) bool { return t.url.Scheme == "https" && lacksHTTP2(t.err) },
-		func(trouble) string { return "the server does not speak HTTP/2 there: try without --http 2" },
+		func(trouble) string { return "the server does not speak HTTP/2 on this port; try without --http 2" },
 	},
 	{
 		func(_ context.Context, t trouble) bool { return t.url.Scheme == "grpcs" && lacksHTTP2(t.err) },
 		func(t trouble) string {
-			return fmt.Sprintf("the server does not choose HTTP/2 in the TLS handshake, so it is none of gRPC, which needs that: try its port for gRPC, or https://%s/path", t.url.Host)
+			return fmt.Sprintf("the server does not offer HTTP/2 in the TLS handshake and gRPC needs it; try its gRPC port, or https://%s/path", t.url.Host)
 		},
 	},
 	{
@@ -115,7 +115,7 @@ var hints = []struct {
 			return t.err == nil && t.url.Scheme == "http" && !speaksHTTP1(ctx, t.address) && speaksHTTP2(ctx, t.address)
 		},
 		func(t trouble) string {
-			return fmt.Sprintf("the server speaks HTTP/2 there, as servers of gRPC do: try --http 2, or grpc://%s/package.Service/Method", t.url.Host)
+			return fmt.Sprintf("the server speaks only HTTP/2 on this port, as gRPC servers do; try --http 2, or grpc://%s/package.Service/Method", t.url.Host)
 		},
 	},
 }

@@ -57,10 +57,10 @@ func TestHintsOfGRPC(t *testing.T) {
 		code       int
 		want, none string // what the error says, and what it does not
 	}{
-		{"run -d 1h grpc://" + plain + "/a.B/C", exitFailed, "\n  the server answers in HTTP/1 there, so it is none of gRPC, which needs HTTP/2: try its port for gRPC, or http://" + plain + "/path\n", ""},
-		{"run -d 1h --proto " + proto + " grpc://" + plain + "/a.B/C", exitFailed, "\n  the server answers in HTTP/1 there", ""},
-		{"sweep -d 1h grpc://" + plain + "/a.B/C", exitFailed, "\n  the server answers in HTTP/1 there", ""},
-		{"run -d 1h --insecure grpcs://" + secure + "/a.B/C", exitFailed, "\n  the server does not choose HTTP/2 in the TLS handshake", ""},
+		{"run -d 1h grpc://" + plain + "/a.B/C", exitFailed, "\n  the server speaks HTTP/1 on this port and gRPC needs HTTP/2; try its gRPC port, or http://" + plain + "/path\n", ""},
+		{"run -d 1h --proto " + proto + " grpc://" + plain + "/a.B/C", exitFailed, "\n  the server speaks HTTP/1 on this port", ""},
+		{"sweep -d 1h grpc://" + plain + "/a.B/C", exitFailed, "\n  the server speaks HTTP/1 on this port", ""},
+		{"run -d 1h --insecure grpcs://" + secure + "/a.B/C", exitFailed, "\n  the server does not offer HTTP/2 in the TLS handshake", ""},
 		{"run -d 1h grpc://" + both + "/a.B/C", exitUsage, "--proto is missing, and the server has no reflection service to ask", "HTTP/1"},
 		{"run -n 5 --proto " + proto + " grpc://" + both + "/a.B/C", exitFailed, "5 failed", "HTTP/1"},
 	} {
@@ -82,7 +82,7 @@ func TestHintsOfCertificates(t *testing.T) {
 		x509.CertificateInvalidError{Cert: &x509.Certificate{}, Reason: x509.Expired},
 	} {
 		err = fmt.Errorf("tls: %w", err)
-		if text := hint(t.Context(), "https://localhost:1/", trouble{err: err}); !strings.HasSuffix(text, "--insecure, which accepts any") {
+		if text := hint(t.Context(), "https://localhost:1/", trouble{err: err}); !strings.HasSuffix(text, "skip verification with --insecure") {
 			t.Errorf("%q has no hint", text)
 		}
 	}
@@ -96,12 +96,12 @@ func TestHintsOfTLS(t *testing.T) {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	address := server.Listener.Addr().String()
-	const authority = "of an authority that is unknown here: --ca-file FILE trusts that, --insecure any"
+	const authority = "the certificate is self-signed or from an unknown CA; trust it with --ca-file FILE, or skip verification with --insecure"
 	for _, tt := range []struct{ words, want string }{
-		{"run -c 2 -n 20 http://" + address + "/a?b", "\n  the server speaks TLS there: try https://" + address + "/a?b\n"},
-		{"run -c 2 -n 20 ws://" + address + "/", "\n  the server speaks TLS there: try wss://" + address + "/\n"},
-		{"run -c 2 -n 20 grpc://" + address + "/a.B/C", "\n  the server speaks TLS there: try grpcs://" + address + "/a.B/C\n"},
-		{"compare --rounds 1 --pairs 1 --block 50ms --warmup 0s http://" + address + "/ http://" + address + "/", "\n  the server speaks TLS there: try https://" + address + "/\n"},
+		{"run -c 2 -n 20 http://" + address + "/a?b", "\n  the server speaks TLS on this port; try https://" + address + "/a?b\n"},
+		{"run -c 2 -n 20 ws://" + address + "/", "\n  the server speaks TLS on this port; try wss://" + address + "/\n"},
+		{"run -c 2 -n 20 grpc://" + address + "/a.B/C", "\n  the server speaks TLS on this port; try grpcs://" + address + "/a.B/C\n"},
+		{"compare --rounds 1 --pairs 1 --block 50ms --warmup 0s http://" + address + "/ http://" + address + "/", "\n  the server speaks TLS on this port; try https://" + address + "/\n"},
 		{"run -d 1h https://" + address + "/", authority},
 		{"sweep -d 1h --http 2 https://" + address + "/", authority},
 		{"run -d 1h wss://" + address + "/", authority},
@@ -242,7 +242,7 @@ func TestOldTLSAndOwnAuthorities(t *testing.T) {
 	defer old.Close()
 	var out, errs strings.Builder
 	code := Main(t.Context(), []string{"run", "-n", "1", "--insecure", old.URL}, Streams{&out, &errs})
-	if text := strings.Join(strings.Fields(out.String()), " "); code != exitFailed || !strings.Contains(text, "TLS 1.0 or 1.1 at most") || strings.Contains(text, "start the server") {
+	if text := strings.Join(strings.Fields(out.String()), " "); code != exitFailed || !strings.Contains(text, "at most TLS 1.0 or 1.1") || strings.Contains(text, "start the server") {
 		t.Errorf("exit code %d: %s%s", code, &out, &errs)
 	}
 	own := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

@@ -28,10 +28,10 @@ func newInit(a *app) *cobra.Command {
 	n := &initFlags{}
 	cmd := &cobra.Command{
 		Use:   "init [A B...]",
-		Short: "Write an experiment file for servers of your own",
-		Long: "Write an experiment file with comments, which contend lab runs. Arguments and flags are those of\n" +
-			"contend compare: URLs, or with --url commands. Without arguments it asks, on a terminal. A file that\n" +
-			"exists stays as it is.",
+		Short: "Write an experiment file for your own servers",
+		Long: "Write a commented experiment file for contend lab. Arguments and flags are the same as for contend\n" +
+			"compare: URLs, or (with --url) commands. On a terminal, without arguments, it asks for them. It\n" +
+			"never overwrites a file.",
 		Example: indent + "contend init\n" +
 			indent + "contend init http://localhost:8081/ http://localhost:8082/\n" +
 			indent + "contend init --url http://{{addr}}/ -o orders.yaml -- './old -listen {{addr}}' './new -listen {{addr}}'",
@@ -75,7 +75,7 @@ type initOptions struct {
 // enough allows arms to compare.
 func (n *initFlags) enough(cmd *cobra.Command, args []string) error {
 	args = n.withoutScript(cmd, args)
-	return arguments(max(2, len(args)), "two or more URLs, or with --url two or more commands (on a terminal it asks)")(cmd, args)
+	return arguments(max(2, len(args)), "two or more URLs, or (with --url) two or more commands")(cmd, args)
 }
 
 func (n *initFlags) path() string { return cmp.Or(n.File, defaultExperimentFile) }
@@ -85,7 +85,7 @@ func (n *initFlags) canWrite() error {
 	if _, err := os.Lstat(n.path()); err != nil {
 		return nil // what keeps it from being made is seen then
 	}
-	return fmt.Errorf("%s exists and stays as it is: remove it, or name another file with --output", n.path())
+	return fmt.Errorf("%s already exists; remove it, or choose another file with --output", n.path())
 }
 
 // writeExperiment writes the file of what the command line asks for.
@@ -107,7 +107,7 @@ func (a *app) writeExperiment(n *initFlags, args []string, mistakes error) error
 	if err := writeNew(n.path(), text); err != nil {
 		return usage(err)
 	}
-	_, err = fmt.Fprintf(a.Out, "%s describes the experiment: read it, change what you like, and run it with\n\ncontend lab %s\n", n.path(), quoted(n.path()))
+	_, err = fmt.Fprintf(a.Out, "%s describes the experiment. Read it, edit it, and run it:\n\ncontend lab %s\n", n.path(), quoted(n.path()))
 	return err
 }
 
@@ -115,7 +115,7 @@ func (a *app) writeExperiment(n *initFlags, args []string, mistakes error) error
 func writeNew(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return fmt.Errorf("--output is %q, which cannot be made: %w; allowed: a new file in a folder that exists", path, setting.Cause(err))
+		return fmt.Errorf("--output is %q, which cannot be created: %w; expected a new file in an existing folder", path, setting.Cause(err))
 	}
 	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Close()); err != nil {
@@ -143,8 +143,8 @@ func inputTerminal(cmd *cobra.Command) bool {
 
 // ask asks for what the flags do not give, and returns the arguments.
 func (n *initFlags) ask(q asking) (args []string, err error) {
-	fmt.Fprint(q.w, "Two servers to compare, each by its URL or by the command that starts it. {{addr}} in a command is\n"+
-		"the free address on which it is to listen. Ctrl-C leaves nothing behind.\n")
+	fmt.Fprint(q.w, "Give two servers to compare, each as a URL or as the command that starts it. {{addr}} in a command\n"+
+		"becomes a free address to listen on. Ctrl-C quits without writing anything.\n")
 	var one string
 	next := func(text, otherwise string) string {
 		if err == nil {
@@ -206,6 +206,6 @@ func (q asking) ask(text, otherwise string) (string, error) {
 		case <-q.ctx.Done():
 		}
 		fmt.Fprintln(q.w)
-		return "", &exitError{exitInterrupted, errors.New("interrupted: nothing was written")}
+		return "", &exitError{exitInterrupted, errors.New("interrupted; nothing was written")}
 	}
 }

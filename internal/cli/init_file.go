@@ -12,14 +12,14 @@ import (
 	"contend/trial"
 )
 
-// instances are values of settings that have no default, for lines of an experiment file
-// that are not in force. What has neither is left to docs/experiment-file.md.
+// instances are example values of settings that have no default, for commented-out lines of an
+// experiment file. A setting with neither is left to docs/experiment-file.md.
 var instances = map[string]string{
 	"load.rate": "1000", "compare.rounds": "20", "compare.duration": "2m", "compare.precision": "1%",
 	"compare.block": "400ms", "compare.margin": "2%", "compare.answers_may_differ": "true",
 }
 
-// What the value of a line that is not in force is.
+// What the value of a commented-out line is.
 const (
 	theDefault = "default"
 	anExample  = "example"
@@ -33,12 +33,11 @@ func comparing() []setting.Setting {
 // text is the experiment file of what the command line asks for.
 func (n *initFlags) text(arms []arm, e *experiment.Experiment) string {
 	f := &fileText{}
-	f.say("", "contend lab "+quoted(n.path())+" runs this experiment. Lines that begin with # and a name are not in force: "+
-		"they show what else there is, each with what holds without it (default) or with a value to begin from (example). docs/experiment-file.md of contend describes every field, and "+
-		"contend explain WORD what words mean.")
+	f.say("", "Run this experiment with contend lab "+quoted(n.path())+". Commented-out lines show further settings, each with its default or an example. "+
+		"docs/experiment-file.md of contend describes every field; contend explain WORD explains a word.")
 	f.line("id: " + idOf(n.path()))
 	f.line("title: " + yamlText(e.Title))
-	f.line("question: Which is faster, and is that sure?")
+	f.line("question: Which is faster, and how certain is that?")
 	if e.Subjects != nil {
 		f.subjects(arms, e.Subjects)
 	}
@@ -66,7 +65,7 @@ type fileText struct{ strings.Builder }
 
 func (f *fileText) line(text string) { f.WriteString(text + "\n") }
 
-// off writes a line that is not in force, and what its value is.
+// off writes a commented-out line, and what its value is.
 func (f *fileText) off(indent, text, is string) { f.line(indent + "#" + text + " # " + is) }
 
 // say writes a comment.
@@ -74,8 +73,8 @@ func (f *fileText) say(indent, text string) { writeWrapped(&f.Builder, text, ind
 
 func (f *fileText) subjects(arms []arm, subjects map[string]experiment.Subject) {
 	f.line("")
-	f.say("", "The servers. Each is started afresh for every round and stopped after it; {{addr}} is a free address "+
-		"of this machine. It is ready when it accepts connections, or when the path of ready answers 200.")
+	f.say("", "The servers. Each is restarted in every round; {{addr}} becomes a free address of this machine. "+
+		"A server is ready when it accepts connections, or when the path of ready returns 200.")
 	f.line("subjects:")
 	for _, a := range arms {
 		s := subjects[a.name]
@@ -100,7 +99,7 @@ func (f *fileText) target(target protocol.Target) {
 		}
 	}
 	f.line("")
-	f.say("", "What is sent, to each of them. As its protocol allows, there are also "+strings.Join(names, ", ")+".")
+	f.say("", "What to send to each server. Further settings, depending on the protocol: "+strings.Join(names, ", ")+".")
 	if len(target) == 0 {
 		f.line("target: {}")
 		return
@@ -118,8 +117,8 @@ func (f *fileText) target(target protocol.Target) {
 	}
 }
 
-// section writes the settings of a section: those that are given, and the others that have
-// a default or an instance as lines that are not in force.
+// section writes the settings of a section: those that are given, and as commented-out lines the
+// others that have a default or an example.
 func (f *fileText) section(section string, given setting.Values) {
 	for _, s := range comparing() {
 		name, ok := strings.CutPrefix(s.Path, section)
@@ -161,7 +160,7 @@ func elements(s setting.Setting, text string) []string {
 // expected writes the claims.
 func (f *fileText) expected(arms []arm) {
 	f.line("")
-	f.say("", "What must hold at every concurrency, or else the exit code is 3: of all servers, or of one.")
+	f.say("", "What must hold at every concurrency, for all servers or for one; otherwise the exit code is 3.")
 	f.line("expect:")
 	f.line(`  - "errors < 0.1%"`)
 	for _, a := range arms[1:] {

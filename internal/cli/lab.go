@@ -23,10 +23,10 @@ func newLab(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lab [ID or FILE ...]",
 		Short: "Rerun published experiments, or your own, on real servers",
-		Long: "Run experiment files: without arguments the embedded ones, which rerun published experiments,\n" +
-			"set our answers beside theirs, and compare ways of sharing a counter. An argument is the id of\n" +
-			"an embedded experiment or a file. The document is kept in a folder of the user's cache, where\n" +
-			"contend report finds it; --output names a file instead, or with an empty name none.",
+		Long: "Run experiment files. Without arguments, run the built-in experiments: they rerun published ones,\n" +
+			"print the published and the measured results, and compare ways of sharing a counter. An argument is\n" +
+			"the id of a built-in experiment, or a file. The result is stored in the user's cache folder, where\n" +
+			"contend report finds it; --output names another file, and an empty name stores nothing.",
 		Example: indent + "contend lab\n" + indent + "contend lab --list\n" +
 			indent + "contend lab grpc-guard --profile standard\n" + indent + "contend lab orders.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -142,10 +142,10 @@ func (a *app) readExperiment(path string, embedded []*experiment.File) (*experim
 		for _, f := range embedded {
 			ids = append(ids, f.ID)
 		}
-		return nil, fmt.Errorf("lab: %q is no file and no embedded experiment (%s); contend init writes a file", path, strings.Join(ids, ", "))
+		return nil, fmt.Errorf("lab: %q is neither a file nor a built-in experiment (%s); contend init writes a file", path, strings.Join(ids, ", "))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lab: %q cannot be read: %w; allowed: an experiment file, as contend init writes one", path, setting.Cause(err))
+		return nil, fmt.Errorf("lab: %q cannot be read: %w; expected an experiment file, as written by contend init", path, setting.Cause(err))
 	}
 	a.secrets.Learn(string(text))
 	return experiment.Parse(path, text)
@@ -267,16 +267,16 @@ func (l *lab) keep(doc *report.Document) string {
 	switch {
 	case l.File != "":
 		doc.Again = "contend report " + quoted(string(l.File))
-		return fmt.Sprintf("The document is in %s; %s shows it again.", l.File, doc.Again)
+		return fmt.Sprintf("The result is in %s; %s shows it again.", l.File, doc.Again)
 	case l.own.has("output"):
 		return ""
 	}
 	path, err := keep(doc)
 	if path == "" {
-		return fmt.Sprintf("The document could not be kept (%s); -o FILE keeps it elsewhere.", firstLine(err))
+		return fmt.Sprintf("The result could not be stored (%s); use -o FILE.", firstLine(err))
 	}
 	doc.Again = "contend report"
-	text := fmt.Sprintf("The document is in %s (the last %d are kept); %s shows it again.", path, mostKept, doc.Again)
+	text := fmt.Sprintf("The result is in %s (the last %d are kept); %s shows it again.", path, mostKept, doc.Again)
 	if err != nil {
 		text += " An older one could not be removed: " + firstLine(err)
 	}

@@ -25,7 +25,7 @@ func (a *app) progress(ui bool) *progress {
 	}
 	live, err := report.Listen(a.typed(a.args))
 	if err != nil {
-		fmt.Fprintf(a.Err, "there is no page: %v\n", err)
+		fmt.Fprintf(a.Err, "no live page: %v\n", err)
 		return p
 	}
 	fmt.Fprintln(a.Err, "page: "+live.Address())

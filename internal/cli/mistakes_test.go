@@ -95,7 +95,7 @@ func TestElsewhere(t *testing.T) {
 		}
 	}
 	bare := &cobra.Command{Use: "bare"}
-	if text := meant(bare, "z"); text != "" {
+	if text := meant(bare, "-", "z"); text != "" {
 		t.Errorf("a command without -d is told %q", text)
 	}
 }
@@ -103,8 +103,8 @@ func TestElsewhere(t *testing.T) {
 // A long list is said once; a short one stays with its mistake.
 func TestSayOnce(t *testing.T) {
 	long := strings.Repeat("word, ", 20)
-	text := "a; allowed: " + long + "\nb; allowed: " + long + " (did you mean \"c\"?)\nd; allowed: e\nf; allowed: e"
-	want := "a; allowed: " + long + "\nb; allowed: as above (did you mean \"c\"?)\nd; allowed: e\nf; allowed: e"
+	text := "a; expected " + long + "\nb; expected " + long + " (did you mean \"c\"?)\nd; expected e\nf; expected e"
+	want := "a; expected " + long + "\nb; expected as above (did you mean \"c\"?)\nd; expected e\nf; expected e"
 	if got := sayOnce(text); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

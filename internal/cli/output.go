@@ -63,13 +63,13 @@ func writable(path, something, folder string) error {
 	info, err := os.Stat(folder)
 	switch {
 	case err != nil:
-		return setting.NotAllowed(path, fmt.Sprintf("%s in a folder that exists; %s does not", something, folder))
+		return setting.NotAllowed(path, fmt.Sprintf("%s in an existing folder; %s does not exist", something, folder))
 	case !info.IsDir():
-		return setting.NotAllowed(path, fmt.Sprintf("%s in a folder; %s is none", something, folder))
+		return setting.NotAllowed(path, fmt.Sprintf("%s in a folder; %s is not one", something, folder))
 	}
 	trial, err := temporaryIn(folder)
 	if err != nil {
-		return setting.NotAllowed(path, fmt.Sprintf("%s in a folder that can be written to: %v", something, err))
+		return setting.NotAllowed(path, fmt.Sprintf("%s in a writable folder: %v", something, err))
 	}
 	return errors.Join(trial.Close(), os.Remove(trial.Name()))
 }

@@ -25,7 +25,7 @@ func (s *ownServer) subject() experiment.Subject {
 func (s *ownServer) check(target protocol.Target) error {
 	if s.Command == "" {
 		if s.Env != nil || s.Dir != "" {
-			return errors.New("--env and --dir are for a command, which needs --command")
+			return errors.New("--env and --dir require --command")
 		}
 		return nil
 	}

@@ -58,7 +58,7 @@ func (p *pins) check(flag string, started bool) error {
 	l := placement.Layout{Generator: cpusOf(p.Generator), Servers: cpusOf(p.Servers)}
 	var errs []error
 	if p.Placement == placement.Apart && !started {
-		errs = append(errs, fmt.Errorf("--placement apart is for servers that are started here, with %s", flag))
+		errs = append(errs, fmt.Errorf("--placement apart requires servers that contend starts, with %s", flag))
 	}
 	if len(l.Generator)+len(l.Servers) == 0 {
 		p.process = placement.Process{}
@@ -68,7 +68,7 @@ func (p *pins) check(flag string, started bool) error {
 		errs = append(errs, errors.New("use either --placement or --generator-cpus and --server-cpus, which choose the CPUs themselves"))
 	}
 	if len(l.Servers) > 0 && !started {
-		errs = append(errs, fmt.Errorf("--server-cpus holds servers that are started here, with %s", flag))
+		errs = append(errs, fmt.Errorf("--server-cpus requires servers that contend starts, with %s", flag))
 	}
 	allowed, err := probe.CPUs()
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *pins) placing(started bool) placement.Kind {
 func (p *pins) place(kind placement.Kind, w io.Writer) error {
 	l := p.process.Layout
 	if len(p.Generator) > 0 && len(p.Servers) > 0 && !l.Apart() {
-		fmt.Fprintf(w, "contend: the load generator (CPUs %s) and the servers (CPUs %s) share CPUs, and slow each other down there\n",
+		fmt.Fprintf(w, "contend: the load generator (CPUs %s) and the servers (CPUs %s) share CPUs and slow each other down\n",
 			placement.Format(l.Generator), placement.Format(l.Servers))
 	}
 	err := p.process.Place(kind)
@@ -116,10 +116,10 @@ func (p *pins) place(kind placement.Kind, w io.Writer) error {
 func (p *pins) duet(started bool) ([][]int, error) {
 	var errs []error
 	if !started {
-		errs = append(errs, errors.New("--duet drives two servers that are started here, with --url and two commands"))
+		errs = append(errs, errors.New("--duet requires two servers that contend starts, with --url and two commands"))
 	}
 	if len(p.Generator)+len(p.Servers) > 0 {
-		errs = append(errs, errors.New("--duet chooses the CPUs: leave out --generator-cpus and --server-cpus"))
+		errs = append(errs, errors.New("--duet chooses the CPUs; leave out --generator-cpus and --server-cpus"))
 	}
 	allowed, err := probe.CPUs()
 	if err != nil {
@@ -139,7 +139,7 @@ func (p *pins) duet(started bool) ([][]int, error) {
 // from others.
 func duetCPUs(allowed []int) (generator, a, b []int, err error) {
 	if len(allowed) < 3 {
-		return nil, nil, nil, fmt.Errorf("duet needs 3 CPUs: one for the generator and one for each variant; this process may use %d",
+		return nil, nil, nil, fmt.Errorf("--duet requires 3 CPUs: one for the load generator and one for each variant; this process may use %d",
 			len(allowed))
 	}
 	each := max(1, len(allowed)/4)

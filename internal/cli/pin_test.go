@@ -30,11 +30,11 @@ func TestParseCPUs(t *testing.T) {
 		{"1", []int{1}, nil},
 		{"0,2-3", []int{0, 2, 3}, nil},
 		{"3,1-2,2,0", []int{0, 1, 2, 3}, nil},
-		{"", nil, []string{`""; allowed: a CPU or a range of them, as in 0 or 2-3`}},
-		{"0,", nil, []string{`""; allowed: a CPU or a range of them, as in 0 or 2-3`}},
+		{"", nil, []string{`""; expected a CPU or a range of them, as in 0 or 2-3`}},
+		{"0,", nil, []string{`""; expected a CPU or a range of them, as in 0 or 2-3`}},
 		{"a,1-,-1,1-2-3, 1", nil, []string{`"a"`, `"1-"`, `"-1"`, `"1-2-3"`, `" 1"`}},
-		{"3-1", nil, []string{`"3-1"; allowed: a CPU`}},
-		{"99999999999", nil, []string{"is \"99999999999\"; allowed: a CPU"}},
+		{"3-1", nil, []string{`"3-1"; expected a CPU`}},
+		{"99999999999", nil, []string{"is \"99999999999\"; expected a CPU"}},
 		{"2-1,x", nil, []string{`"2-1"`, `"x"`}},
 		{"2,2", nil, []string{`"2", given twice`}},
 	}
@@ -66,8 +66,8 @@ func TestCPUsThatMayNotBeUsed(t *testing.T) {
 	}
 	all := placement.Format(allowed)
 	p := pins{Servers: []cpuRange{{allowed[0], allowed[0]}, {60000, 60000}, {allowed[0], 60001}}}
-	want := fmt.Sprintf("--server-cpus is \"60000\"; allowed: %s, which this process may use\n"+
-		"--server-cpus is \"%d-60001\"; allowed: %[1]s, which this process may use", all, allowed[0])
+	want := fmt.Sprintf("--server-cpus is \"60000\"; expected %s, which this process may use\n"+
+		"--server-cpus is \"%d-60001\"; expected %[1]s, which this process may use", all, allowed[0])
 	if err := p.check("", true); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -130,7 +130,7 @@ func TestDuetCPUs(t *testing.T) {
 	}
 	for n := range 3 {
 		_, _, _, err := duetCPUs(make([]int, n))
-		want := fmt.Sprintf("duet needs 3 CPUs: one for the generator and one for each variant; this process may use %d", n)
+		want := fmt.Sprintf("--duet requires 3 CPUs: one for the load generator and one for each variant; this process may use %d", n)
 		if err == nil || err.Error() != want {
 			t.Errorf("%d CPUs: %v", n, err)
 		}

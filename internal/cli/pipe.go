@@ -27,10 +27,10 @@ func newPipe(a *app) *cobra.Command {
 	l := &ladder{app: a}
 	cmd := &cobra.Command{
 		Use:   "pipe [DESIGN ...]",
-		Short: "Compare the ways to hand items from producers to consumers, in process",
+		Short: "Compare ways to hand items from producers to consumers, in process",
 		Long: "Compare pipelines in this process over buffer size, batch size, GOMAXPROCS and numbers of producers\n" +
-			"and consumers. Every item is accounted for in the measured run. A design is left out where it does\n" +
-			"not take that many producers, consumers or that buffer.\n\n" +
+			"and consumers. The measured run accounts for every item. A design is skipped where it does not\n" +
+			"support that buffer or that number of producers or consumers.\n\n" +
 			"Designs: " + strings.Join(rungNames(), ", ") + ".",
 		Example: indent + "contend pipe\n" + indent + "contend pipe chan spsc --buffer 0,100,10000 --procs 1,2",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -127,7 +127,7 @@ func (l *ladder) addLadder() error {
 		}
 	}
 	if len(l.steps) == 0 {
-		return errors.New("no design takes any of these buffers and numbers of producers and consumers")
+		return errors.New("no design supports any of these buffers and numbers of producers and consumers")
 	}
 	var errs []error
 	for _, s := range l.steps {

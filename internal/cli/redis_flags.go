@@ -32,7 +32,7 @@ type replicaFlags struct {
 
 func (f *replicaFlags) check(where redisserver.Config) error {
 	if f.Replicas > 0 && isOurs(where.URL) {
-		return errors.New("--redis-replicas is given, but a Redis of our own has none: it needs --redis")
+		return errors.New("--redis-replicas requires --redis: a Redis that contend starts has no replicas")
 	}
 	return nil
 }
@@ -64,14 +64,14 @@ func (r *redisFlags) config(ctx context.Context, url string, given bool) (rediss
 		case err != nil:
 			errs = append(errs, err)
 		case ours:
-			wrong("--redis-auth is given, but a Redis of our own has no password: it needs --redis")
+			wrong("--redis-auth requires --redis: a Redis that contend starts has no password")
 		default:
 			c.Username, c.Password = splitSecret(secret)
 		}
 	}
 	if r.CA != "" || r.Cert != "" || r.Key != "" {
 		if scheme != "rediss" {
-			wrong("--redis-ca-file, --redis-cert-file and --redis-key-file need rediss:// in --redis")
+			wrong("--redis-ca-file, --redis-cert-file and --redis-key-file require rediss:// in --redis")
 		}
 		var err error
 		c.TLS, err = r.tls()

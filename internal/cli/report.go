@@ -16,12 +16,12 @@ func newReport(a *app) *cobra.Command {
 	r := &reportFlags{app: a}
 	cmd := &cobra.Command{
 		Use:   "report [FILE]",
-		Short: "Show a stored document again, recomputed and checked",
-		Long: "Show a stored document again, on one page like the command that wrote it, or with --full all of it.\n" +
-			"Without FILE it is the newest that contend lab has kept. Every derived figure is recomputed; those\n" +
-			"that differ are named.\n\n" +
-			"With --published VARIANT, FILE is an experiment (a file, or one of those of contend lab), and shown\n" +
-			"is the document of what was published for that variant, which contend compare judges like any other.",
+		Short: "Show a stored result file again, recomputed and checked",
+		Long: "Show a stored result file again: one page, as printed by the command that wrote it, or (with --full)\n" +
+			"all of it. Without FILE, show the newest result that contend lab has stored. Every derived number is\n" +
+			"recomputed, and differences are reported.\n\n" +
+			"With --published VARIANT, FILE is an experiment (a file, or a built-in one of contend lab): show its\n" +
+			"published results for that variant as a result file, which contend compare accepts like any other.",
 		Example: indent + "contend report\n" +
 			indent + "contend report --full run.json\n" +
 			indent + "contend report --format benchfmt compare.json\n" +
@@ -62,7 +62,7 @@ func (r *reportFlags) oneForm() error {
 		return err
 	}
 	if r.Format != "" && (r.Full || r.Brief || r.Markdown || r.JSON) {
-		return errors.New("--format excludes --full, --brief, --markdown and --json")
+		return errors.New("use either --format or one of --full, --brief, --markdown and --json, not both")
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (r *reportFlags) published(file string, mistakes error) error {
 func openDocument(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("%q cannot be read: %w; allowed: a document, as -o FILE of run, sweep, compare and lab writes it", path, setting.Cause(err))
+		return nil, fmt.Errorf("%q cannot be read: %w; expected a result file, as written by -o FILE of run, sweep, compare or lab", path, setting.Cause(err))
 	}
 	return f, nil
 }
@@ -124,7 +124,7 @@ func (r *reportFlags) stored(args []string, mistakes error) error {
 		return failed(fmt.Errorf("%s: %w", path, err))
 	}
 	if err != nil {
-		err = fmt.Errorf("%s does not agree with itself; shown is what was recomputed\n%w", path, err)
+		err = fmt.Errorf("%s contradicts itself; the recomputed values are shown\n%w", path, err)
 	}
 	doc.Again = again
 	if err := errors.Join(r.show(doc), err); err != nil {

@@ -34,7 +34,7 @@ func (c *compareFlags) lacking(commands []string) error {
 	if c.Revisions == nil || lacks == nil {
 		return nil
 	}
-	return fmt.Errorf("--revisions needs %s, too: how {{out}}, the program of a revision, is built, started and asked, as in "+
+	return fmt.Errorf("--revisions also requires %s, to build, start and load {{out}}, the program of a revision, as in "+
 		"contend compare --revisions main,HEAD --build 'go build -trimpath -o {{out}} ./cmd/app' --url http://{{addr}}/ -- '{{out}} -listen {{addr}}'",
 		strings.Join(lacks, " and "))
 }
@@ -43,26 +43,26 @@ func (c *compareFlags) lacking(commands []string) error {
 func (c *compareFlags) checkRevisions(commands []string) error {
 	if c.Revisions == nil {
 		if c.Build != "" {
-			return errors.New("--build needs --revisions")
+			return errors.New("--build requires --revisions")
 		}
 		return nil
 	}
 	var errs []error
 	if n := len(c.Revisions); n < 2 || n > mostArms {
-		errs = append(errs, fmt.Errorf("--revisions has %d; allowed: 2 to %d", n, mostArms))
+		errs = append(errs, fmt.Errorf("--revisions has %d; expected 2 to %d", n, mostArms))
 	} else if len(commands) != 1 && len(commands) != n {
-		errs = append(errs, fmt.Errorf("there are %d commands for %d revisions; allowed: one for all, or one for each", len(commands), n))
+		errs = append(errs, fmt.Errorf("got %d commands for %d revisions; expected one for all, or one for each", len(commands), n))
 	}
 	for _, command := range commands {
 		if !strings.Contains(command, revision.Out) {
-			errs = append(errs, fmt.Errorf("command %q is without %s, the program that is built", command, revision.Out))
+			errs = append(errs, fmt.Errorf("command %q does not contain %s, the program that is built", command, revision.Out))
 		}
 	}
 	switch words, err := experiment.SplitWords(c.Build); {
 	case err != nil:
 		errs = append(errs, fmt.Errorf("--build: %w", err))
 	case len(words) == 0 || !strings.Contains(c.Build, revision.Out):
-		errs = append(errs, fmt.Errorf("--build is %q; allowed: a command with {{out}}, the path of the program that it makes", c.Build))
+		errs = append(errs, fmt.Errorf("--build is %q; expected a command with {{out}}, the path of the program that it builds", c.Build))
 	}
 	return errors.Join(errs...)
 }
@@ -104,7 +104,7 @@ func (a *app) build(ctx context.Context, c *compareFlags, e *experiment.Experime
 	}
 	defer func() {
 		if ctx.Err() != nil {
-			err = &exitError{exitInterrupted, errors.New("interrupted before anything was measured")}
+			err = &exitError{exitInterrupted, errors.New("interrupted before the first measurement")}
 		}
 	}()
 	r, err := a.repository(ctx, c.Build)
@@ -157,7 +157,7 @@ func (a *app) repository(ctx context.Context, build string) (*revision.Repositor
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return nil, fmt.Errorf("there is no folder to build revisions in: %w", err)
+		return nil, fmt.Errorf("no folder to build revisions in: %w", err)
 	}
 	return revision.Open(ctx, revision.Place{Folder: folder, Cache: filepath.Join(cache, "contend"), Env: os.Environ(),
 		Begins: func(v revision.Revision) { fmt.Fprintf(a.Err, "contend: building %v: %s\n", v, build) }})

@@ -40,9 +40,9 @@ func newRun(a *app) *cobra.Command {
 	var o *options
 	cmd := &cobra.Command{
 		Use:   "run TARGET",
-		Short: "Drive one target with one load",
-		Long: "Drive one target with one load and report response time, service time, start lag, throughput of\n" +
-			"right answers, errors by kind, and what must not be believed.\n\n" +
+		Short: "Load one target and report how fast it responds",
+		Long: "Load one target. Report throughput, response time, errors by kind, and anything that makes the\n" +
+			"result invalid.\n\n" +
 			"TARGET is one of\n  " + strings.Join(protocol.Forms(), "\n  "),
 		Example: indent + "contend run -c 50 -d 10s http://localhost:8080/status\n" +
 			indent + "contend run -c 100 --rate 5000 -d 30s --warmup 2s http://localhost:8080/status\n" +
@@ -220,11 +220,11 @@ func (r *runSettings) checkExpected() error {
 	for _, text := range r.Expect {
 		e, err := expect.Parse(text)
 		if status := aboutStatus.FindStringSubmatch(text); status != nil {
-			errs = append(errs, setting.At(r, &r.Expect).Wrong("is %q, but a status is no figure; --expect-status %s says which answers are right", text, status[1]))
+			errs = append(errs, setting.At(r, &r.Expect).Wrong("is %q, but a status is not a metric; use --expect-status %s to define a successful response", text, status[1]))
 		} else if err != nil {
 			errs = append(errs, setting.At(r, &r.Expect).Wrong("is %s", strings.TrimPrefix(err.Error(), "expectation ")))
 		} else if arms := e.Arms(); len(arms) > 0 {
-			errs = append(errs, setting.At(r, &r.Expect).Wrong("is %q; allowed: metrics alone, as there is one target; %s names none", text, arms[0]))
+			errs = append(errs, setting.At(r, &r.Expect).Wrong("is %q, but there is no variant %s here; expected a metric alone, as there is one target", text, arms[0]))
 		}
 	}
 	return errors.Join(errs...)
@@ -284,7 +284,7 @@ func (a *app) sayProxy(opener protocol.Opener, target protocol.Target) {
 		return
 	}
 	if p, _ := opener.Proxy(u); p != nil {
-		fmt.Fprintf(a.Err, "contend: requests go through %v, which the environment names; NO_PROXY=%s has them go directly\n", p, u.Hostname())
+		fmt.Fprintf(a.Err, "contend: requests go through the proxy %v of the environment; set NO_PROXY=%s to bypass it\n", p, u.Hostname())
 	}
 }
 
@@ -356,7 +356,7 @@ func (r *runSettings) plan(o *options) (load.Plan, error) {
 		errs = append(errs, setting.At(r, &r.Export).Wrong("is %q, but there is no script", r.Export))
 	}
 	if r.Stages != "" && o.has("rate") {
-		errs = append(errs, errors.New("--rate and --stages exclude each other"))
+		errs = append(errs, errors.New("use either --rate or --stages, not both"))
 	} else if r.Stages != "" {
 		var err error
 		if p.Pacer, err = pace.Parse("steps:" + r.Stages); err != nil {
@@ -364,7 +364,7 @@ func (r *runSettings) plan(o *options) (load.Plan, error) {
 		}
 	}
 	if unread == nil && o.has("iterations") && p.Iterations == 0 {
-		errs = append(errs, setting.At(&p, &p.Iterations).OutOf(p.Iterations, "1 or more; leave it out where only the time is to end the run"))
+		errs = append(errs, setting.At(&p, &p.Iterations).OutOf(p.Iterations, "1 or more; omit it if only the time should end the run"))
 	}
 	if p.Pacer != nil && !o.has("concurrency") {
 		p.VUs = load.AmpleVUs(p.Pacer.Peak())
@@ -387,7 +387,7 @@ func defaultWindow(p load.Plan) (time.Duration, error) {
 	case p.Pacer == nil || p.Pacer.Length() == 0:
 		return defaultDuration, nil
 	case p.Pacer.Length() <= p.Warmup:
-		return defaultDuration, setting.At(&p, &p.Warmup).OutOf(p.Warmup, fmt.Sprintf("less than the %v of all stages", p.Pacer.Length()))
+		return defaultDuration, setting.At(&p, &p.Warmup).OutOf(p.Warmup, fmt.Sprintf("less than the %v of all stages together", p.Pacer.Length()))
 	}
 	return p.Pacer.Length() - p.Warmup, nil
 }

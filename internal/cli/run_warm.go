@@ -25,7 +25,7 @@ func (r *runSettings) pilot(plan load.Plan, widen func() bool) trial.Pilot {
 // measureWarm drives the arm until it is warm, and then by the plan.
 func (a *app) measureWarm(ctx context.Context, arm trial.Arm, plan load.Plan, p trial.Pilot) (trial.Cell, error) {
 	if p.Most > 0 {
-		fmt.Fprintf(a.Err, "run: warming up until the CPU time per operation is level, for at most %s\n", setting.Duration(p.Most))
+		fmt.Fprintf(a.Err, "run: warming up until the CPU time per op is level, for at most %s\n", setting.Duration(p.Most))
 	}
 	warmed, err := p.Warm(ctx, arm)
 	if err != nil {

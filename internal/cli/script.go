@@ -67,7 +67,7 @@ func (a *app) scriptLoad(ctx context.Context, spec *targetFlags, given setting.V
 		if read, err = a.readScript(ctx, spec.target()); err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(a.Err, "contend: flags replace the scenarios of the script (%s); --scenario drives one of them\n", strings.Join(names, ", "))
+		fmt.Fprintf(a.Err, "contend: flags replace the scenarios of the script (%s); use --scenario to run one of them\n", strings.Join(names, ", "))
 	}
 	options := &read.Options
 	if len(options.Scenarios) > 1 && (!whole || has("concurrency")) {

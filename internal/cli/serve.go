@@ -10,14 +10,14 @@ import (
 func newServe(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "serve",
-		Short:   "Serve one of the reference services",
+		Short:   "Run one of the reference services",
 		Example: indent + "contend serve counter --http :8080 --grpc :50055 --guard mutex",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
 			}
-			return errors.New("serve: name a service: counter, static or router")
+			return errors.New("serve: expects a service: counter, static or router")
 		},
 	}
 	cmd.AddCommand(withPprof(newServeCounter(a)), withPprof(newServeStatic(a)), withPprof(newServeRouter(a)))

@@ -22,12 +22,13 @@ func newServeCounter(a *app) *cobra.Command {
 	s := &serveCounter{app: a}
 	cmd := &cobra.Command{
 		Use:   "counter",
-		Short: "A counter over HTTP and gRPC behind any guard",
-		Long: "A counter over HTTP and gRPC.\n\n" +
-			"HTTP: /status (atomic), /statusV2 (mutex), /status/DESIGN, /health, /ready, /metrics.\n" +
-			"/openapi.yaml and /counter.proto describe all of it.\n" +
+		Short: "Serve a counter over HTTP and gRPC, behind any guard",
+		Long: "Serve a counter over HTTP and gRPC.\n\n" +
+			"HTTP: /status (atomic), /statusV2 (mutex), /status/DESIGN, /health, /ready, /metrics;\n" +
+			"described by /openapi.yaml and /counter.proto.\n" +
 			"gRPC: /counter.incrementCounter/increment behind --guard, with health and reflection.\n" +
-			"With a redis- guard one counter, which others may share, is behind gRPC, /status and /status/GUARD.\n" +
+			"With a redis- guard, gRPC, /status and /status/GUARD use one counter, which other processes can\n" +
+			"share.\n" +
 			"SIGINT and SIGTERM stop it gracefully.",
 		Example: indent + "contend serve counter --http :8080 --grpc :50055 --guard inputQ\n" +
 			indent + "contend serve counter --http :8080 --guard redis-combining --redis redis://localhost:6379 --replicas 3",
@@ -78,7 +79,7 @@ func (s *serveCounter) check(ctx context.Context) (place redisserver.Config, err
 	errs := []error{s.own.read()}
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if s.HTTPAddr == "" && s.GRPCAddr == "" && s.child.Replica == 0 {
-		wrong("neither --http nor --grpc is given: at least one is needed")
+		wrong("neither --http nor --grpc is given; give at least one")
 	}
 	design, unknown := redis.Lookup(s.Guard)
 	shared := unknown == nil
@@ -93,11 +94,11 @@ func (s *serveCounter) check(ctx context.Context) (place redisserver.Config, err
 	default:
 		for _, flag := range setting.Foreign(setting.Of(s.Config, s.child), s.own.given, setting.InFlags) {
 			if flag != "replicas" {
-				wrong("--%s needs a redis- guard, --guard is %q", flag, s.Guard)
+				wrong("--%s requires a redis- guard, but --guard is %q", flag, s.Guard)
 			}
 		}
 		if s.Replicas > 1 {
-			wrong("--replicas is %d, which needs a redis- guard: with --guard %q each would count for itself", s.Replicas, s.Guard)
+			wrong("--replicas is %d, which requires a redis- guard; with --guard %q each process would have its own counter", s.Replicas, s.Guard)
 		}
 	}
 	if s.Replicas > 1 && runtime.GOOS != "linux" {

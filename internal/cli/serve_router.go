@@ -87,11 +87,11 @@ func (s *serveRouter) check(ctx context.Context) (redisserver.Config, error) {
 		errs = append(errs, setting.At(dedup, &dedup.Collect).OutOf(dedup.Collect, "0s to the time of --dedup"))
 	}
 	if s.Devices > 0 && s.Tokens != "" {
-		errs = append(errs, errors.New("--demo-devices belongs to the demo token, and does not go with --token-file"))
+		errs = append(errs, errors.New("use either --demo-devices or --token-file: the demo devices belong to the demo token"))
 	}
 	host, _, err := net.SplitHostPort(s.HTTP)
 	if err != nil {
-		errs = append(errs, fmt.Errorf("--http is %q; allowed: host:port, :port", s.HTTP))
+		errs = append(errs, fmt.Errorf("--http is %q; expected host:port or :port", s.HTTP))
 	} else if s.Tokens == "" && !isLoopback(host) {
 		errs = append(errs, fmt.Errorf("--token-file is missing: %s is not loopback, and the demo token is for loopback only", s.HTTP))
 	}

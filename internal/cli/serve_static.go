@@ -22,11 +22,11 @@ func newServeStatic(a *app) *cobra.Command {
 	var given setting.Values
 	cmd := &cobra.Command{
 		Use:   "static [DIR]",
-		Short: "A directory, or a generated page, over HTTP",
-		Long: "A directory over HTTP, or with --size one generated page at /.\n\n" +
-			"With entity tags and dates, ranges, and .br, .zst and .gz files beside a file as its\n" +
-			"compressed forms. No listings, no names that begin with a dot, nothing outside of DIR.\n" +
-			"Files may change meanwhile: what is found of one holds for a second.\n" +
+		Short: "Serve a directory, or a generated page, over HTTP",
+		Long: "Serve a directory over HTTP, or (with --size) one generated page at /.\n\n" +
+			"Supports entity tags, dates and ranges; sends FILE.br, .zst or .gz as the compressed form of FILE.\n" +
+			"Does not list directories, nor serve names that begin with a dot or anything outside DIR.\n" +
+			"Files may change while it runs: changes show within a second.\n" +
 			"SIGINT and SIGTERM stop it gracefully.",
 		Example: indent + "contend serve static --http :8080 ./public\n" +
 			indent + "contend serve static --http :8080 --size 130kB --text",
@@ -64,11 +64,11 @@ func staticConfig(args []string, given setting.Values) (static.Config, error) {
 	_, sized := given["size"]
 	switch {
 	case len(args) == 0 && !sized:
-		errs = append(errs, errors.New("neither a directory nor --size is given; one is needed"))
+		errs = append(errs, errors.New("neither a directory nor --size is given; give one of them"))
 	case len(args) > 0 && sized:
-		errs = append(errs, errors.New("both a directory and --size are given; one is needed"))
+		errs = append(errs, errors.New("use either a directory or --size, not both"))
 	case !sized && page.Text:
-		errs = append(errs, errors.New("--text is for the page that --size makes"))
+		errs = append(errs, errors.New("--text requires --size"))
 	case sized:
 		var err error
 		c.Page, err = static.NewPage(page.Size, page.Text)
@@ -76,7 +76,7 @@ func staticConfig(args []string, given setting.Values) (static.Config, error) {
 	default:
 		c.Dir = args[0]
 		if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
-			errs = append(errs, fmt.Errorf("%q is no directory; allowed: one that exists, or --size without any", c.Dir))
+			errs = append(errs, fmt.Errorf("%q is not a directory; expected an existing one, or --size alone", c.Dir))
 		}
 	}
 	return c, errors.Join(append(errs, c.Validate())...)

@@ -25,7 +25,7 @@ func (s *stackFiles) need(why bool) error {
 	var mistakes []error
 	for _, one := range []struct{ flag, path string }{{"--profiles", string(s.Profiles)}, {"--flame", string(s.Flame)}} {
 		if one.path != "" && !why {
-			mistakes = append(mistakes, fmt.Errorf("%s needs --why", one.flag))
+			mistakes = append(mistakes, fmt.Errorf("%s requires --why", one.flag))
 		}
 	}
 	return errors.Join(mistakes...)
@@ -37,7 +37,7 @@ func (c *compareFlags) checkPprof() error {
 		return nil
 	}
 	if !c.Why {
-		return errors.New("--pprof needs --why")
+		return errors.New("--pprof requires --why")
 	}
 	if err := experiment.CheckPprof(c.Pprof); err != nil {
 		return fmt.Errorf("--pprof is %w", err)

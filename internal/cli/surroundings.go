@@ -21,7 +21,7 @@ func (s surroundings) add(arms []arm, subjects map[string]experiment.Subject) er
 	var errs []error
 	for _, entry := range s.Env {
 		if name, _, _ := strings.Cut(entry, "="); strings.Contains(name, ":") && ofArm(arms, entry) == nil {
-			errs = append(errs, fmt.Errorf("--env is %q, which names no command; allowed: NAME=VALUE, and behind one of %s and a colon", entry, namesOf(arms)))
+			errs = append(errs, fmt.Errorf("--env is %q, which names no command; expected NAME=VALUE, perhaps after one of %s and a colon", entry, namesOf(arms)))
 		}
 	}
 	for _, a := range arms {

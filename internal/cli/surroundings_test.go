@@ -22,7 +22,7 @@ func TestSurroundings(t *testing.T) {
 		t.Errorf("got %+v, want %+v", subjects, want)
 	}
 	err := surroundings{Env: []string{"C:MODE=new"}}.add(arms, subjects)
-	if err == nil || err.Error() != `--env is "C:MODE=new", which names no command; allowed: NAME=VALUE, and behind one of A, B and a colon` {
+	if err == nil || err.Error() != `--env is "C:MODE=new", which names no command; expected NAME=VALUE, perhaps after one of A, B and a colon` {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -26,19 +26,20 @@ func newSweep(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep TARGET",
 		Short: "Find the best concurrency of a target, or its highest sustainable rate",
-		Long: "Measure one target at every level of concurrency, in random order and repeatedly; fit the Universal\n" +
-			"Scalability Law; give the optimum with its interval, or the reason why there is none. Without\n" +
-			"--levels they are chosen: doubled until throughput falls or stays flat, then close together\n" +
-			"around the peak. --duration is the most that the whole may take; levels are measured up to ten\n" +
-			"times within it, and three times at least.\n\n" +
-			"With --rate find the highest arrival rate (open model) within the objectives: doubled until an\n" +
-			"attempt misses, bisected, and confirmed by repetition, within 1m unless --duration says\n" +
-			"otherwise; --block is then the length of an attempt, at least. Exit codes then: 0 found, or at least\n" +
-			"so much; 3 even the lowest rate misses; 4 nothing can be said.",
+		Long: "Measure a target at several levels of concurrency, repeatedly and in random order, and fit the\n" +
+			"Universal Scalability Law. Report the optimum with its confidence interval, or why there is none.\n" +
+			"Without --levels, contend doubles the concurrency until throughput falls or stays flat, then adds\n" +
+			"levels around the peak. --duration limits the whole sweep; each level is measured 3 to 10 times.\n\n" +
+			"With --rate, find the highest arrival rate (open model) that keeps the objectives: double the rate\n" +
+			"until an attempt fails, bisect, and confirm by repetition. The limit is then 1m, or --duration, and\n" +
+			"--block is the minimum length of an attempt. Exit codes with --rate:\n" +
+			"  0  found, or a lower bound\n" +
+			"  3  even the lowest rate fails\n" +
+			"  4  no answer",
 		Example: indent + "contend sweep http://localhost:8080/status\n" +
 			indent + "contend sweep --levels 1,2,4,8,16,32,64 http://localhost:8080/status\n" +
 			indent + "contend sweep --command './server -listen {{addr}}' http://{{addr}}/\n" +
-			indent + "contend sweep --rate --objective 'response_p99_ns < 20ms' http://localhost:8080/status",
+			indent + "contend sweep --rate --objective 'p99 < 20ms' http://localhost:8080/status",
 		Args:              oneTarget,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {

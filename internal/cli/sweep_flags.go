@@ -61,14 +61,14 @@ func ofPlan(except ...string) []setting.Setting {
 // check fills the plan and the design and returns every mistake in them.
 func (s *sweepFlags) check() error {
 	errs := []error{s.own.read(), s.oneForm(), s.outlets.check()}
-	own, why := ofLevels(), "needs --rate"
+	own, why := ofLevels(), "requires --rate"
 	if s.Rate {
-		own, why = ofRates(), "does not apply with --rate"
+		own, why = ofRates(), "does not work with --rate"
 	}
 	for _, name := range setting.Foreign(own, s.given, setting.InFlags) {
 		because := why
 		if name == "concurrency" && !s.Rate {
-			because += "; the levels of a sweep, if it is not to choose them, are --levels " + strings.Join(s.given[name].Texts, ",")
+			because += "; to choose the levels of a sweep yourself, use --levels " + strings.Join(s.given[name].Texts, ",")
 		}
 		errs = append(errs, fmt.Errorf("--%s %s", name, because))
 	}
@@ -76,7 +76,7 @@ func (s *sweepFlags) check() error {
 	errs = append(errs, setting.Fill(&s.plan, given.Only(ofPlan("pacer"), setting.InFlags), setting.InFlags))
 	if s.Rate {
 		if s.OTLP != "" || s.Prometheus != "" {
-			errs = append(errs, errors.New("--otlp and --prometheus do not apply with --rate: attempts at different rates add up to nothing"))
+			errs = append(errs, errors.New("--otlp and --prometheus do not work with --rate, whose attempts run at different rates"))
 		}
 		errs = append(errs, setting.Fill(&s.search, given, setting.InFlags))
 		if _, ok := given["max-attempt"]; !ok {

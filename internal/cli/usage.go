@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,16 +11,17 @@ import (
 	"contend/protocol"
 )
 
-// nouns are arguments in their numbers: none, one, several.
-var nouns = [...]string{"arguments", "argument", "arguments"}
-
 // arguments allows exactly n arguments, which the text names.
 func arguments(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == n {
 			return nil
 		}
-		return fmt.Errorf("%s: need %s, have %d %s%s (%s --help shows examples)", cmd.Name(), what, len(args), nouns[min(len(args), 2)], taken(cmd), cmd.CommandPath())
+		got := "none"
+		if len(args) > 0 {
+			got = strconv.Itoa(len(args))
+		}
+		return fmt.Errorf("%s: expects %s, got %s%s (see %s --help)", cmd.Name(), what, got, taken(cmd), cmd.CommandPath())
 	}
 }
 
@@ -31,22 +33,22 @@ func oneTarget(cmd *cobra.Command, args []string) error {
 	if !isCommand(args[0]) || protocol.IsScript(args[0]) {
 		return nil
 	}
-	return fmt.Errorf("%q is a command: give it to --command, and the URL that it serves as the target, as in %s --command '%[1]s' http://{{addr}}/", args[0], cmd.CommandPath())
+	return fmt.Errorf("%q is a command; pass it with --command, and the URL that it serves as the target: %s --command '%[1]s' http://{{addr}}/", args[0], cmd.CommandPath())
 }
 
-// taken says which flag has a URL for its value that takes a number or a time, as where that was
-// forgotten; "": none.
+// taken names the flag for a number or a time that has a URL as its value, because its own was
+// forgotten; "": there is none.
 func taken(cmd *cobra.Command) (text string) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if value := f.Value.String(); strings.Contains(value, "://") && !strings.HasPrefix(f.Value.Type(), "string") {
-			text = fmt.Sprintf(", as --%s, whose own value is missing, took %s", f.Name, value)
+			text = fmt.Sprintf(": --%s consumed %s as its value", f.Name, value)
 		}
 	})
 	return text
 }
 
-// onlySubcommands makes a command complain about names that it does not know,
-// and show its help without one.
+// onlySubcommands makes a command reject unknown names, and show its help
+// without one.
 func onlySubcommands(cmd *cobra.Command) {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -60,13 +62,13 @@ func onlySubcommands(cmd *cobra.Command) {
 func unknownCommand(parent *cobra.Command, name string) error {
 	parent.SuggestionsMinimumDistance = 2
 	if strings.Contains(name, "://") && !parent.HasParent() {
-		return fmt.Errorf("%s is no command: contend run %[1]s drives it, contend sweep %[1]s finds its best concurrency", name)
+		return fmt.Errorf("%s is not a command; to load it: contend run %[1]s; to find its best concurrency: contend sweep %[1]s", name)
 	}
 	text := fmt.Sprintf("unknown command %q", strings.TrimPrefix(parent.CommandPath()+" "+name, "contend "))
 	if near := parent.SuggestionsFor(name); len(near) > 0 {
-		text += fmt.Sprintf(": did you mean %q?", near[0])
+		text += fmt.Sprintf("; did you mean %q?", near[0])
 	}
-	return fmt.Errorf("%s (%s --help lists the commands)", text, parent.CommandPath())
+	return fmt.Errorf("%s (see %s --help)", text, parent.CommandPath())
 }
 
 func newHelp(root *cobra.Command) *cobra.Command {

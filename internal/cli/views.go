@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -89,7 +90,7 @@ func (f *forms) oneForm() error { return onlyOne(f.asked()) }
 
 func onlyOne(flags []string) error {
 	if len(flags) > 1 {
-		return errors.New(strings.Join(flags, " and ") + " exclude each other")
+		return fmt.Errorf("use either %s, not both", strings.Join(flags, " or "))
 	}
 	return nil
 }

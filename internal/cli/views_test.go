@@ -35,7 +35,7 @@ func TestLooks(t *testing.T) {
 func TestOneForm(t *testing.T) {
 	v := views{Full: true}
 	v.Brief = true
-	if err := v.oneForm(); err == nil || err.Error() != "--full and --brief exclude each other" {
+	if err := v.oneForm(); err == nil || err.Error() != "use either --full or --brief, not both" {
 		t.Error(err)
 	}
 	v.Full = false
@@ -43,7 +43,7 @@ func TestOneForm(t *testing.T) {
 		t.Error(err)
 	}
 	v.JSON = true
-	if err := v.forms.oneForm(); err == nil || err.Error() != "--brief and --json exclude each other" {
+	if err := v.forms.oneForm(); err == nil || err.Error() != "use either --brief or --json, not both" {
 		t.Error(err)
 	}
 }
@@ -52,7 +52,7 @@ func TestOneForm(t *testing.T) {
 func TestFormsOfEveryDocument(t *testing.T) {
 	documents := 0
 	all(t, func(t *testing.T, cmd *cobra.Command) {
-		if f := cmd.Flags().Lookup("json"); f == nil || !strings.Contains(f.Usage, "document") || cmd.Name() == "ab" {
+		if f := cmd.Flags().Lookup("json"); f == nil || !strings.Contains(f.Usage, "result file") || cmd.Name() == "ab" {
 			return
 		}
 		documents++

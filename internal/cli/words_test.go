@@ -98,13 +98,13 @@ func TestWhatMayBeSaid(t *testing.T) {
 		"an army of subjective visitors":                               nil,
 		`x is "arm"; given 'subject {{addr}}'`:                         nil,
 		"$ contend run --vus 10 http://localhost/":                     nil,
-		"contend: there is no flag --vus":                              nil,
-		"allowed: per-vu, per-iteration":                               nil,
+		"contend: unknown flag --vus":                                  nil,
+		"expected per-vu, per-iteration":                               nil,
 		"arms.lock.subject, load.vus and pipe:arm stay":                nil,
-		"x.yaml:1:2: subjects has 0; allowed: 2 (keys arms, subjects)": nil,
+		"x.yaml:1:2: subjects has 0; expected 2 (keys arms, subjects)": nil,
 		"x.yaml:1:2: id has 0 arms":                                    {"arms"},
-		"no such field; allowed: id, subjects, arms, load":             nil,
-		"allowed: at least 2 arms":                                     {"arms"},
+		"no such field; expected id, subjects, arms, load":             nil,
+		"expected at least 2 arms":                                     {"arms"},
 		"built in are vu, iteration, row":                              nil,
 	} {
 		if found := saidIn(line, not); !slices.Equal(found, want) {
@@ -115,9 +115,9 @@ func TestWhatMayBeSaid(t *testing.T) {
 
 // staying matches what stays as it is: a command line; what is quoted; what is joined to other words or a dash, as
 // in load.vus, --vus, per-vu and pipe:chan; the key that a mistake in a file is about, keys that are called so,
-// and lists of bare names behind "allowed:" and "built in are".
+// and lists of bare names after "expected" and "built in are".
 var staying = regexp.MustCompile("^\\$ .*|\"[^\"]*\"|'[^']*'|`[^`]*`|" +
-	`[\w-]*[./_={}-]+[\w./_={}-]*|\w+:\w[\w:]*|:\d+:\d+: \w+|\bkeys? \w+(, \w+)*|(allowed:|built in are) \w+(, \w+)+`)
+	`[\w-]*[./_={}-]+[\w./_={}-]*|\w+:\w[\w:]*|:\d+:\d+: \w+|\bkeys? \w+(, \w+)*|(expected|built in are) \w+(, \w+)*(,| or) \w+`)
 
 // notToSay matches the words of terminology.md that are not to be said.
 func notToSay() *regexp.Regexp {

@@ -27,11 +27,10 @@ func newWorker(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker --fleet URL",
 		Short: "Drive a share of the load for a coordinator on another machine",
-		Long: "Wait for a coordinator (contend run --fleet), drive the share of the load that it asks for, and\n" +
-			"wait for the next one, until interrupted. With --subjects it starts servers for it, too: those of\n" +
-			"its own file, and no others. The token of the fleet is read from " + fleet.TokenVariable + ".\n" +
-			"Certificates, passwords and tokens of the target are read on this machine: they are named by the\n" +
-			"coordinator, and never sent.",
+		Long: "Wait for a coordinator (contend run --fleet), drive the share of the load that it requests, and wait\n" +
+			"for the next one, until interrupted. With --subjects, also start servers for it, but only those in\n" +
+			"that file. The token of the fleet is read from " + fleet.TokenVariable + ". Certificates, passwords and\n" +
+			"tokens for the target are read on this machine: the coordinator names them and never sends them.",
 		Example: indent + "contend worker --fleet tls://10.0.0.7:4222\n" +
 			indent + "contend worker --fleet tls://10.0.0.7:4222 --subjects subjects.yaml",
 		Args: arguments(0, "no arguments"),
@@ -105,7 +104,7 @@ func (a *app) startersOf(file string) (map[string]fleet.Starter, error) {
 	if offered.Address != "" {
 		listener, err := net.Listen("tcp", net.JoinHostPort(offered.Address, "0"))
 		if err != nil {
-			return nil, fmt.Errorf("%s: address is %q, at which nobody can listen here; allowed: an IP address of this machine (%w)", file, offered.Address, err)
+			return nil, fmt.Errorf("%s: cannot listen at the address %q; expected an IP address of this machine (%w)", file, offered.Address, err)
 		}
 		listener.Close()
 	}

@@ -1,5 +1,5 @@
-// Package cpu says what this process and the machine used of the processors, what
-// they waited for, and what they may use.
+// Package cpu measures how much CPU time this process and the machine used, what
+// they waited for, and which CPUs they may use.
 package cpu
 
 import "time"

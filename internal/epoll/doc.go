@@ -1,3 +1,3 @@
-// Package epoll waits for many sockets from one thread, and moves their bytes
-// without telling Go's scheduler. It needs Linux.
+// Package epoll waits for many sockets from one thread and moves their bytes
+// without involving Go's scheduler. It requires Linux.
 package epoll

@@ -47,9 +47,9 @@ func (a Address) Validate() error {
 	u, err := url.Parse(a.URL)
 	switch {
 	case err != nil || u.Hostname() == "" && u.User != nil: // there may be a password in it
-		return fmt.Errorf("is no address of a fleet; allowed: %s", shapes)
+		return fmt.Errorf("is no address of a fleet; expected %s", shapes)
 	case u.Hostname() == "" || u.Scheme != "nats" && u.Scheme != "tls":
-		return fmt.Errorf("%q is no address of a fleet; allowed: %s", u.Redacted(), shapes)
+		return fmt.Errorf("%q is no address of a fleet; expected %s", u.Redacted(), shapes)
 	case u.Scheme == "nats" && !a.Insecure && !loopback(u.Hostname()):
 		return fmt.Errorf("%q is not on this machine, and nats:// is plain text, which everybody on the way can read and change: use tls://, or allow it with --insecure-fleet", u.Redacted())
 	case a.Token == "" && u.User == nil && a.Credentials == "":

@@ -160,11 +160,11 @@ func TestAddresses(t *testing.T) {
 		{URL: "tls://u:secret@:4222"}:                             "is no address of a fleet",
 		{URL: "tls://u:secret@a:b"}:                               "is no address of a fleet",
 		{URL: "tls://10.0.0.7:4222", Credentials: "a file"}:       "",
-		{URL: "http://localhost:4222", Token: "t"}:                "allowed: nats://host:port, tls://host:port",
-		{URL: "localhost:4222", Token: "t"}:                       "allowed: nats://host:port, tls://host:port",
-		{URL: "nats://:4222", Token: "t"}:                         "allowed: nats://host:port, tls://host:port",
-		{Token: "t"}:                                              "allowed: nats://host:port, tls://host:port",
-		{URL: "nats://127.0.0.1:4222\x00", Token: "t"}:            "allowed: nats://host:port, tls://host:port",
+		{URL: "http://localhost:4222", Token: "t"}:                "expected nats://host:port, tls://host:port",
+		{URL: "localhost:4222", Token: "t"}:                       "expected nats://host:port, tls://host:port",
+		{URL: "nats://:4222", Token: "t"}:                         "expected nats://host:port, tls://host:port",
+		{Token: "t"}:                                              "expected nats://host:port, tls://host:port",
+		{URL: "nats://127.0.0.1:4222\x00", Token: "t"}:            "expected nats://host:port, tls://host:port",
 	} {
 		err := address.Validate()
 		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret")) {

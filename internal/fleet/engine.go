@@ -1,5 +1,5 @@
-// Package fleet drives one target from several machines as if from one: workers generate a share of
-// the load each, a coordinator splits plans and adds results up. NATS carries what they say.
+// Package fleet drives one target from several machines as if from one: each worker generates a share
+// of the load, and a coordinator splits plans and merges results. They communicate over NATS.
 //
 // A worker measures by its own clock alone. The coordinator knows how far that is off, from exchanges
 // of four timestamps, and tells each worker by its own clock when a run begins.
@@ -25,7 +25,7 @@ func Serve(address, token string, insecure bool) (*Engine, Address, error) {
 	host, text, err := net.SplitHostPort(address)
 	port, wrong := strconv.Atoi(text)
 	if err != nil || wrong != nil || port < 0 || port > 65535 {
-		return nil, Address{}, fmt.Errorf("%q is no address to listen at; allowed: host:port", address)
+		return nil, Address{}, fmt.Errorf("%q is no address to listen at; expected host:port", address)
 	}
 	if port == 0 {
 		port = server.RANDOM_PORT

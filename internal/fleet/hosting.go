@@ -377,7 +377,7 @@ func (s *hosted) isNew(m *nats.Msg, number int) bool {
 func (s *hosted) answer(number int, o response) {
 	text := encode(o)
 	if len(text) > maxMessage {
-		text = encode(failed(fmt.Errorf("its answer takes %d bytes; allowed: %d", len(text), maxMessage)))
+		text = encode(failed(fmt.Errorf("its answer takes %d bytes; expected %d", len(text), maxMessage)))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

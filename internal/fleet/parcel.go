@@ -42,7 +42,7 @@ func pieceAt(content []byte, offset int) []byte {
 // an offset.
 func (p parcel) collect(first []byte, next func(offset int) ([]byte, error)) ([]byte, error) {
 	if p.Size < 0 || p.Size > mostContent {
-		return nil, fmt.Errorf("%d bytes; allowed: up to %d", p.Size, mostContent)
+		return nil, fmt.Errorf("%d bytes; expected at most %d", p.Size, mostContent)
 	}
 	content := first
 	for len(content) < p.Size {

@@ -260,7 +260,7 @@ func TestServersThatCannotBeStarted(t *testing.T) {
 		{"b/counter", trial.Setup{}, workers, "no worker offers subject b/counter"},
 		{"both", trial.Setup{}, workers, "subject both is offered by 2 workers: name one of subject:a/both, subject:b/both"},
 		{"broken", trial.Setup{}, workers, "worker a: server broken: not ready: exit status 2; end of its stderr:\n\tno such flag"},
-		{"counter", trial.Setup{Padding: mostPadding + 1}, workers, "worker a: a padding of 65537 bytes; allowed: 0 to 65536"},
+		{"counter", trial.Setup{Padding: mostPadding + 1}, workers, "worker a: a padding of 65537 bytes; expected 0 to 65536"},
 		{"counter", trial.Setup{CPUs: []int{-1}}, workers, "worker a: CPUs that no machine has"},
 		{"counter", trial.Setup{}, elsewhere, "worker a: server counter listens on 127.0.0.1, which c, on another machine, cannot reach"},
 	} {

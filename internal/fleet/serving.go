@@ -59,14 +59,14 @@ const (
 func (s *starting) setup() (trial.Setup, error) {
 	switch {
 	case s.Padding < 0 || s.Padding > mostPadding:
-		return trial.Setup{}, fmt.Errorf("a padding of %d bytes; allowed: 0 to %d", s.Padding, mostPadding)
+		return trial.Setup{}, fmt.Errorf("a padding of %d bytes; expected 0 to %d", s.Padding, mostPadding)
 	case s.Generator < 0 || s.Generator > mostCPU || !slices.Contains([]placement.Kind{"", placement.Auto, placement.Apart, placement.Shared}, s.Placement):
-		return trial.Setup{}, fmt.Errorf("%d CPUs for the load generator, placed %q; allowed: 0 to %d, and auto, apart, shared", s.Generator, s.Placement, mostCPU)
+		return trial.Setup{}, fmt.Errorf("%d CPUs for the load generator, placed %q; expected 0 to %d, and auto, apart, shared", s.Generator, s.Placement, mostCPU)
 	case len(s.Counted) > mostEvents:
-		return trial.Setup{}, fmt.Errorf("%d events to count; allowed: up to %d", len(s.Counted), mostEvents)
+		return trial.Setup{}, fmt.Errorf("%d events to count; expected at most %d", len(s.Counted), mostEvents)
 	}
 	if i := slices.IndexFunc(s.CPUs, func(cpu int) bool { return cpu < 0 || cpu >= mostCPU }); i >= 0 || len(s.CPUs) > mostCPU {
-		return trial.Setup{}, fmt.Errorf("CPUs that no machine has; allowed: 0 to %d", mostCPU-1)
+		return trial.Setup{}, fmt.Errorf("CPUs that no machine has; expected 0 to %d", mostCPU-1)
 	}
 	return trial.Setup{Padding: s.Padding, CPUs: s.CPUs, Counted: s.Counted}, nil
 }

@@ -1,4 +1,4 @@
-// Package gotrace reads from an execution trace of a Go program (runtime/trace, of Go 1.22 and
+// Package gotrace finds out from an execution trace of a Go program (runtime/trace, Go 1.22 and
 // later) what its goroutines waited for, and in which of its functions.
 //
 // Traces are foreign: whoever hands one over bounds its bytes, and this package its time and what it

@@ -1,6 +1,6 @@
-// Package perf counts what threads do, and samples where they do it: instructions,
-// cycles and misses with the counters of the processor, page faults with those of the
-// kernel, CPU time by stacks with its clocks. Linux only (perf_event_open(2)).
+// Package perf counts what threads do and samples where they do it: instructions,
+// cycles and misses with hardware counters, page faults with the kernel's counters,
+// CPU time by stack with its clocks. Linux only (perf_event_open(2)).
 //
 // Counters are inherited. Those opened on a thread count what it starts from then
 // on, too, threads and processes, and keep what these counted when they have ended. So

@@ -38,7 +38,7 @@ var attributes = map[Event]struct {
 func check(events []Event) error {
 	for _, event := range events {
 		if _, ok := attributes[event]; !ok {
-			return fmt.Errorf("perf: event is %q; allowed: %v", event, slices.Sorted(maps.Keys(attributes)))
+			return fmt.Errorf("perf: event is %q; expected %v", event, slices.Sorted(maps.Keys(attributes)))
 		}
 	}
 	return nil

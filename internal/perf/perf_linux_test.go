@@ -333,7 +333,7 @@ func TestWhatIsNoEvent(t *testing.T) {
 	_, unknown := Own("instruction")
 	for err, want := range map[error]string{
 		none:    "no event to count",
-		unknown: `event is "instruction"; allowed: [branch_misses cache_misses cycles instructions `,
+		unknown: `event is "instruction"; expected [branch_misses cache_misses cycles instructions `,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

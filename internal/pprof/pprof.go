@@ -1,5 +1,5 @@
-// Package pprof asks a Go program for what it tells of itself over HTTP (net/http/pprof). Whoever
-// answers may be anybody: how much is read is bounded, and how long that takes.
+// Package pprof fetches profiles and traces of a Go program over HTTP (net/http/pprof). The program is
+// not trusted: how much is read, and how long that takes, is bounded.
 package pprof
 
 import (
@@ -45,7 +45,7 @@ func At(at string) (*Server, error) {
 	case err != nil:
 		return nil, err
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("%q is no URL of a page of net/http/pprof; allowed: http://HOST:PORT%s", at, DefaultPath)
+		return nil, fmt.Errorf("%q is no URL of a page of net/http/pprof; expected http://HOST:PORT%s", at, DefaultPath)
 	}
 	// Connections of its own, that end with each answer: idle ones would be work for the server.
 	u.Path = strings.TrimSuffix(u.Path, "/") + "/"

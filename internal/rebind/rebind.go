@@ -1,7 +1,7 @@
-// Package rebind gives a program that insists on its port a loopback address of its
-// own: what it and its descendants bind on the loopback, or on all addresses, is bound
-// there instead, so that two programs with the same port live side by side. All else
-// that they do stays as it is.
+// Package rebind gives a program with a hard-coded port its own loopback address:
+// what it and its descendants bind on the loopback, or on all addresses, is bound
+// there instead, so two programs with the same port can run at the same time. It
+// changes nothing else.
 //
 // The kernel asks us at each bind(2) of theirs (seccomp_unotify(2)). We bind a
 // duplicate of their socket and tell them how that went, so that nothing of their

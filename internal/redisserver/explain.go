@@ -41,7 +41,7 @@ func (s *Server) advice(err error) string {
 	case says("unknown command 'SENTINEL'"):
 		return "it is no sentinel: those are what the URL must name beside master_set"
 	case says("No such master"):
-		return fmt.Sprintf("master_set is %q; allowed: a name that the sentinels know, by sentinel monitor NAME", opt.Sentinel.MasterSet)
+		return fmt.Sprintf("master_set is %q; expected a name that the sentinels know, by sentinel monitor NAME", opt.Sentinel.MasterSet)
 	case says("unknown command 'GET'", "unknown command 'CLUSTER'"):
 		return "if it is a sentinel, the URL must say of which master: ?master_set=NAME"
 	case says("NOAUTH ", "WRONGPASS ", "without any password configured") && (cluster || sentinels):

@@ -1,5 +1,5 @@
-// Package redisserver is where a service finds its Redis: the one that a URL names,
-// an embedded one, or a private redis-server of its own.
+// Package redisserver connects a service to its Redis: the one that a URL names,
+// an embedded one, or a private redis-server that it starts.
 package redisserver
 
 import (
@@ -79,7 +79,7 @@ func (s *Server) validate() error {
 	opt, err := rueidis.ParseURL(s.url)
 	if err != nil {
 		// The parser quotes the URL, and with it the password.
-		return fmt.Errorf("URL is %q; allowed: redis://…, rediss://…, unix://…, with a whole number as the database", s.Place())
+		return fmt.Errorf("URL is %q; expected redis://…, rediss://…, unix://…, with a whole number as the database", s.Place())
 	}
 	if s.cfg.TLS != nil && opt.TLSConfig == nil {
 		return fmt.Errorf("URL is %q, but TLS is configured, which needs rediss://", s.Place())
@@ -100,22 +100,22 @@ func checkQuery(text string, opt *rueidis.ClientOption) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(strings.Split(parameters, ", "), name) {
-			errs = append(errs, fmt.Errorf("%.40q is in the URL; allowed: %s", name, parameters))
+			errs = append(errs, fmt.Errorf("%.40q is in the URL; expected %s", name, parameters))
 		}
 	}
 	for _, addr := range query["addr"] {
 		if host, port, err := net.SplitHostPort(addr); err != nil || host == "" || port == "" {
-			errs = append(errs, fmt.Errorf("addr in the URL is %.80q; allowed: HOST:PORT, and [ADDRESS]:PORT of IPv6", addr))
+			errs = append(errs, fmt.Errorf("addr in the URL is %.80q; expected HOST:PORT, and [ADDRESS]:PORT of IPv6", addr))
 		}
 	}
 	if query.Has("master_set") && opt.Sentinel.MasterSet == "" {
-		errs = append(errs, errors.New("master_set in the URL is empty; allowed: the name of a master that the sentinels know"))
+		errs = append(errs, errors.New("master_set in the URL is empty; expected the name of a master that the sentinels know"))
 	}
 	if len(opt.InitAddress) > 1 && opt.Sentinel.MasterSet == "" && opt.SelectDB != 0 {
-		errs = append(errs, fmt.Errorf("the database in the URL is %d; allowed: 0, as a cluster has no other", opt.SelectDB))
+		errs = append(errs, fmt.Errorf("the database in the URL is %d; expected 0, as a cluster has no other", opt.SelectDB))
 	}
 	if u.Scheme != "unix" && strings.Count(u.Host, ":") > 1 && !strings.HasPrefix(u.Host, "[") {
-		errs = append(errs, fmt.Errorf("the host in the URL is %.80q; allowed: [ADDRESS]:PORT of IPv6", u.Host))
+		errs = append(errs, fmt.Errorf("the host in the URL is %.80q; expected [ADDRESS]:PORT of IPv6", u.Host))
 	}
 	return errors.Join(errs...)
 }

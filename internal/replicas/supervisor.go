@@ -1,6 +1,6 @@
-// Package replicas keeps several processes of one service running that listen on the
-// same addresses: it opens their sockets, starts them, starts those again that die,
-// and ends them.
+// Package replicas runs several processes of one service that listen on the same
+// addresses: it opens their sockets, starts them, restarts those that die, and stops
+// them.
 package replicas
 
 import (

@@ -54,7 +54,7 @@ func outside(tree, file string) error {
 		}
 		name, _ := filepath.Rel(tree, file)
 		errs = append(errs, fmt.Errorf("%s %s %s, which is outside of the repository, so that the revision does not say what is built; "+
-			"allowed: folders inside, and versions", filepath.ToSlash(name), what, folder))
+			"expected folders inside, and versions", filepath.ToSlash(name), what, folder))
 	}
 	for _, replace := range directives(file, "replace") {
 		if arrow := slices.Index(replace, "=>"); arrow > 0 && arrow+1 < len(replace) && isFolder(replace[arrow+1]) {

@@ -168,7 +168,7 @@ func TestResolve(t *testing.T) {
 
 	c.git("update-ref", "refs/remotes/origin/topic", first)
 	for name, want := range map[string]string{
-		"mian":   `names "mian", which does not exist; allowed: branches, tags and commits of ` + c.top + `, as in main, v1.2.0, HEAD~1 or 1a2b3c4, and worktree (did you mean "main"?)`,
+		"mian":   `names "mian", which does not exist; expected branches, tags and commits of ` + c.top + `, as in main, v1.2.0, HEAD~1 or 1a2b3c4, and worktree (did you mean "main"?)`,
 		"topic":  `(did you mean "origin/topic"?)`,
 		"--all":  `names "--all", which does not exist`,
 		"v1^{}x": `names "v1^{}x"`,
@@ -569,7 +569,7 @@ func TestReplacedModules(t *testing.T) {
 		{files: map[string]string{"go.mod": "module a\n\nreplace b => ./b\n"}},
 		{files: map[string]string{"app/go.mod": "module a\nreplace (\n\tb v1.0.0 => ../b // above\n\tc => d v1.2.3\n)\n"}, within: "app"},
 		{files: map[string]string{"go.mod": "module a\nreplace b => ../b\n"},
-			want: []string{"HEAD (", "): go.mod replaces b with ../b, which " + outside + " the revision does not say what is built; allowed: folders inside, and versions"}},
+			want: []string{"HEAD (", "): go.mod replaces b with ../b, which " + outside + " the revision does not say what is built; expected folders inside, and versions"}},
 		{files: map[string]string{"go.mod": "module a\nreplace (\n\tb v1.0.0 => ./b\n\tc => \"../../c\"\n\td => /opt/d\n)\n"},
 			want: []string{"go.mod replaces c with ../../c", "go.mod replaces d with /opt/d"}},
 		{files: map[string]string{"go.mod": "module a\n", "app/go.mod": "module b\nreplace c => ../../c"}, within: "app",

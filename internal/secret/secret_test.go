@@ -57,7 +57,7 @@ func TestHide(t *testing.T) {
 		{"-H 'Authorization: $AUTHORIZATION'", "-H 'Authorization: $AUTHORIZATION'"},
 		{"Authorization: Bearer {{token}}", "Authorization: Bearer {{token}}"},
 		{"--bearer env:TOKEN --basic-auth file:x", "--bearer env:TOKEN --basic-auth file:x"},
-		{"there is no flag --token (a --help lists the flags)", "there is no flag --token (a --help lists the flags)"},
+		{"unknown flag --token (see a --help)", "unknown flag --token (see a --help)"},
 		{"--basic-auth is set beside --bearer", "--basic-auth is set beside --bearer"},
 		{`{"max_tokens": 100, "keys": 2}`, `{"max_tokens": 100, "keys": 2}`},
 		{"unexpected token: <", "unexpected token: <"},

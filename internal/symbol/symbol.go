@@ -1,4 +1,4 @@
-// Package symbol says in which function an address of a process lies: from the table
+// Package symbol finds the function that an address of a process is in: from the table
 // that each Go program carries, stripped or not; else from the symbols of the file, or of
 // its separate debug file (/usr/lib/debug/.build-id), named as C, C++ and Rust write them;
 // code that was made at run time from the map that its runtime writes

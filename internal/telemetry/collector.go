@@ -106,12 +106,12 @@ func (c Collector) Configure(lookup func(string) (string, bool), resource map[st
 		config.Delta = true
 	case "cumulative":
 	default:
-		return config, fmt.Errorf("%s is %q; allowed: cumulative, delta, lowmemory", temporality, preference)
+		return config, fmt.Errorf("%s is %q; expected cumulative, delta, lowmemory", temporality, preference)
 	}
 	if text := env(interval); text != "" {
 		ms, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || ms < 1 {
-			return config, fmt.Errorf("%s is %q; allowed: milliseconds, 1 or more", interval, text)
+			return config, fmt.Errorf("%s is %q; expected milliseconds, 1 or more", interval, text)
 		}
 		config.Every = time.Duration(ms) * time.Millisecond
 	}
@@ -129,7 +129,7 @@ func pairs(text string) (map[string]string, error) {
 		key = strings.TrimSpace(key)
 		value, err := url.PathUnescape(strings.TrimSpace(value))
 		if !found || err != nil || key == "" || !wire.IsVisible(key) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return nil, fmt.Errorf("entry %d is not a key=value with a percent-encoded value; allowed: key=value,key=value", i+1)
+			return nil, fmt.Errorf("entry %d is not a key=value with a percent-encoded value; expected key=value,key=value", i+1)
 		}
 		list[key] = value
 	}

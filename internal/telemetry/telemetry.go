@@ -1,6 +1,6 @@
-// Package telemetry tells others what a load has come to so far, while it goes on: an
-// OpenTelemetry collector, to which it is sent (Exporter), and Prometheus, which fetches it
-// (Page). Both have the same figures, which are those of the document.
+// Package telemetry exports the metrics of a load while it is running: it sends them to an
+// OpenTelemetry collector (Exporter), and Prometheus can fetch them (Page). Both get the same
+// metrics as the result file.
 package telemetry
 
 import (

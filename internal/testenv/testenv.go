@@ -1,5 +1,5 @@
-// Package testenv is what tests ask of the machine they run on. A test must hold on
-// any machine, so:
+// Package testenv provides what tests need from the machine they run on. A test must
+// pass on any machine, so:
 //
 //   - it waits for what happens, with a [Patience] that only a hang exceeds, and never
 //     for a time in which something has surely happened; what is about time runs in

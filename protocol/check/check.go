@@ -1,4 +1,4 @@
-// Package check says whether an answer is right. A check is a line of text,
+// Package check decides whether a response is correct. A check is a line of text,
 // the same in flags and files:
 //
 //	status in 200-299,304

@@ -176,10 +176,10 @@ func TestNeeds(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for _, tt := range []struct{ give, want string }{
-		{"", `position 1: what is checked is ""; allowed: status, size, header, body, json`},
+		{"", `position 1: what is checked is ""; expected status, size, header, body, json`},
 		{"stats == 200", `position 1: what is checked is "stats"; allowed:`},
 		{"not stats == 200", `position 5: what is checked is "stats"; allowed:`},
-		{"status = 200", `position 8: operator is "="; allowed: == != < <= > >= in`},
+		{"status = 200", `position 8: operator is "="; expected == != < <= > >= in`},
 		{"status contains 2", `position 8: operator is "contains"; allowed:`},
 		{"status", `position 7: operator is ""; allowed:`},
 		{"status == abc", `position 11: "abc" is not a whole number from 0 to 999`},
@@ -189,10 +189,10 @@ func TestParseErrors(t *testing.T) {
 		{"status in 200,", `position 11: "" is not a status`},
 		{"size > 1e3", `position 8: "1e3" is not a whole number`},
 		{"size in 1-2", `position 6: operator is "in"; allowed:`},
-		{"header contains x", `position 17: operator is "x"; allowed: exists == != contains matches`},
+		{"header contains x", `position 17: operator is "x"; expected exists == != contains matches`},
 		{"header", `position 7: "" is not the name of a header`},
 		{"header A: == 1", `position 8: "A:" is not the name`},
-		{"body exists", `position 6: operator is "exists"; allowed: == != contains matches`},
+		{"body exists", `position 6: operator is "exists"; expected == != contains matches`},
 		{"body contains two words", `position 19: "words" is too much: a value with spaces needs quotes`},
 		{`body contains "x`, "position 15: the string has no closing quote"},
 		{`body contains 'x`, "position 15: the string has no closing quote"},

@@ -92,7 +92,7 @@ func (s *scanner) subject(c *check, word string, at int) error {
 		c.subject = jsonValue
 		return s.path(c)
 	default:
-		return s.fail(at, "what is checked is %q; allowed: status, size, header, body, json", word)
+		return s.fail(at, "what is checked is %q; expected status, size, header, body, json", word)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (s *scanner) operator(c *check) error {
 	c.operator = operator(word)
 	allowed := c.subject.operators()
 	if !slices.Contains(allowed, c.operator) {
-		return s.fail(at, "operator is %q; allowed: %s", word, strings.Trim(fmt.Sprint(allowed), "[]"))
+		return s.fail(at, "operator is %q; expected %s", word, strings.Trim(fmt.Sprint(allowed), "[]"))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package coding undoes and applies the codings that a Content-Encoding names (RFC 9110, section
+// Package coding decodes and encodes the codings that a Content-Encoding names (RFC 9110, section
 // 8.4.1): gzip, deflate, br and zstd, alone or one over the other.
 package coding
 

@@ -91,7 +91,7 @@ func (r *reader) csvMistake(err error) bool {
 
 func (r *reader) header(names []string) {
 	if len(names) > maxColumns {
-		r.mistake(1, "names %d columns; allowed: up to %d", len(names), maxColumns)
+		r.mistake(1, "names %d columns; expected at most %d", len(names), maxColumns)
 		return
 	}
 	for i, name := range names {

@@ -81,7 +81,7 @@ func ParseRows(name string, content []byte) (*Rows, error) {
 	case ending == ".jsonl" || ending == ".ndjson":
 		r.jsonl(content)
 	default:
-		return nil, fmt.Errorf("%s: ending is %q; allowed: .csv, .jsonl, .ndjson", name, ending)
+		return nil, fmt.Errorf("%s: ending is %q; expected .csv, .jsonl, .ndjson", name, ending)
 	}
 	if r.mistakes == nil && len(r.rows.lines) == 0 {
 		r.mistakes = []error{fmt.Errorf("%s has no rows", name)}

@@ -81,7 +81,7 @@ func TestParseRowsMistakes(t *testing.T) {
 		name, file, give string
 		want             []string
 	}{
-		{"ending", "a.txt", "a\n1", []string{`ending is ".txt"; allowed: .csv, .jsonl, .ndjson`}},
+		{"ending", "a.txt", "a\n1", []string{`ending is ".txt"; expected .csv, .jsonl, .ndjson`}},
 		{"empty", "a.csv", "", []string{"a.csv has no rows"}},
 		{"header only", "a.csv", "a,b\n", []string{"a.csv has no rows"}},
 		{"blank", "a.jsonl", "\n \n", []string{"a.jsonl has no rows"}},
@@ -93,7 +93,7 @@ func TestParseRowsMistakes(t *testing.T) {
 		{"syntax", "a.jsonl", "{\"a\":1}\n{\"a\":}\n[1]\nnull\n7 8\n", []string{
 			"a.jsonl:2: is not JSON at byte 6", "a.jsonl:3: is not a JSON object", "a.jsonl:4: is not a JSON object", "a.jsonl:5: is not JSON"}},
 		{"two of a name", "a.jsonl", `{"a.b":1,"a":{"b":2}}`, []string{`a.jsonl:1: there are two values of the name "a.b"`}},
-		{"columns", "a.csv", names(1001), []string{"a.csv:1: names 1001 columns; allowed: up to 1000"}},
+		{"columns", "a.csv", names(1001), []string{"a.csv:1: names 1001 columns; expected at most 1000"}},
 		{"many", "a.jsonl", strings.Repeat("x\n", 1000), []string{"a.jsonl:20: is not JSON", "has more mistakes"}},
 		{"values", "a.csv", names(1000) + strings.Repeat(strings.Repeat(",", 999)+"\n", 4<<20/1000+1), []string{"there are more than 4194304 values"}},
 		{"length", "a.csv", strings.Repeat("a", 64<<20+1), []string{"is longer than 64 MiB"}},

@@ -96,7 +96,7 @@ func (s *Source) Cursor(vu int) (*Cursor, error) {
 		vu = int(s.Share.Number(int64(vu)))
 	}
 	if vu < 0 || s.Rows != nil && s.Order == PerVU && vu >= s.VUs {
-		return nil, fmt.Errorf("data: caller is %d; allowed: 0 to %d", vu, s.VUs-1)
+		return nil, fmt.Errorf("data: caller is %d; expected 0 to %d", vu, s.VUs-1)
 	}
 	return &Cursor{
 		source:    s,

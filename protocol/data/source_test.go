@@ -147,9 +147,9 @@ func TestSourceMistakes(t *testing.T) {
 		give *data.Source
 		want string
 	}{
-		{&data.Source{Rows: rows, Order: data.PerVU, VUs: 4}, "row_order is per-vu with 4 callers and 3 rows in n.csv; allowed: 1 to 3 callers"},
+		{&data.Source{Rows: rows, Order: data.PerVU, VUs: 4}, "row_order is per-vu with 4 callers and 3 rows in n.csv; expected 1 to 3 callers"},
 		{&data.Source{Rows: rows, Order: data.PerVU}, "row_order is per-vu with 0 callers"},
-		{&data.Source{Order: 7}, "row_order is Order(7); allowed: sequential, per-vu, random"},
+		{&data.Source{Order: 7}, "row_order is Order(7); expected sequential, per-vu or random"},
 	} {
 		if err := tt.give.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("got %v, want %s", err, tt.want)

@@ -101,7 +101,7 @@ func (c Config) call(m method) (call, error) {
 	requests, err := m.encode(c.Data)
 	errs := []error{c.Body.In(setting.At(&c, &c.Data)).About(err)}
 	if c.Stream == PerVU && kind != bidirectional {
-		errs = append(errs, setting.At(&c, &c.Stream).Wrong("is %s, but the method is %v; allowed: a bidirectional stream", c.Stream, kind))
+		errs = append(errs, setting.At(&c, &c.Stream).Wrong("is %s, but the method is %v; expected a bidirectional stream", c.Stream, kind))
 	}
 	if c.Messages > 0 && kind == unary {
 		errs = append(errs, setting.At(&c, &c.Messages).Wrong("is %d, but the method is unary", c.Messages))

@@ -33,7 +33,7 @@ func TestParseAddress(t *testing.T) {
 		{"grpc://u:secret@h:x/p.S/M", address{}, "not a URL"},
 		{"u:secret@h", address{}, `"…@h"`},
 		{"grpc://h:1/p.S/M?x=1", address{}, "only host"},
-		{"grpc://h:x/p.S/M", address{}, `target is "grpc://h:x/p.S/M": invalid port ":x" after host; allowed: grpc://`},
+		{"grpc://h:x/p.S/M", address{}, `target is "grpc://h:x/p.S/M": invalid port ":x" after host; expected grpc://`},
 	} {
 		got, err := parseAddress(test.url)
 		if test.fail == "" && (err != nil || got != test.want) {
@@ -104,16 +104,16 @@ func TestMistakes(t *testing.T) {
 		{"two messages", func(c *Config) { c.Data = []byte(`[{"value": 1}, {"value": 2}]`) }, []string{"2 messages", "unary"}},
 		{"no message", func(c *Config) { c.Data = []byte(`[]`) }, []string{"data: for counter.incrementBy: an empty array"}},
 		{"messages of a unary method", func(c *Config) { c.Messages = 2 }, []string{"messages is 2", "unary"}},
-		{"negative", func(c *Config) { c.Messages, c.Deadline, c.MaxMessage = -1, -1, -1 }, []string{"messages is -1; allowed: 0 and more", "deadline is -1ns", "max_message is -1"}},
+		{"negative", func(c *Config) { c.Messages, c.Deadline, c.MaxMessage = -1, -1, -1 }, []string{"messages is -1; expected 0 or more", "deadline is -1ns", "max_message is -1"}},
 		{"stream of a unary method", func(c *Config) { c.Stream = PerVU }, []string{"unary", "bidirectional"}},
 		{"held and closed", func(c *Config) { c.Stream, c.Connections.Sharing = PerVU, wire.PerIteration }, []string{"per-iteration", "outlives"}},
 		{"held and bounded", func(c *Config) { c.Stream, c.Deadline = PerVU, 1 }, []string{"deadline", "outlives"}},
 		{"all at once", func(c *Config) { c.URL, c.ExpectCode, c.TLS.Insecure = "grpc://h", 99, true }, []string{"no host and port", "99", "grpcs"}},
 		{"half a client certificate", func(c *Config) { secure(c); c.TLS.Certificate = []byte("x") }, []string{"cert_file: tls: failed to find any PEM data"}},
-		{"code", func(c *Config) { c.ExpectCode = 17 }, []string{"17", "expect_status is 17; allowed: 0 to 16"}},
+		{"code", func(c *Config) { c.ExpectCode = 17 }, []string{"17", "expect_status is 17; expected 0 to 16"}},
 		{"pool", func(c *Config) { c.Connections.N = -1 }, []string{"-1"}},
 		{"mode", func(c *Config) { c.Connections.Sharing = 7 }, []string{"7"}},
-		{"TLS without grpcs", func(c *Config) { c.TLS.Insecure = true }, []string{"insecure needs a URL of grpcs"}},
+		{"TLS without grpcs", func(c *Config) { c.TLS.Insecure = true }, []string{"insecure requires a grpcs URL"}},
 		{"no certificate", func(c *Config) { secure(c); c.TLS.CA = []byte("x") }, []string{"ca_file holds no certificate in PEM form"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

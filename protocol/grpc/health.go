@@ -20,7 +20,7 @@ func HealthOf(r *Reply) (state int, err error) {
 	}
 	var answer healthpb.HealthCheckResponse
 	if err := proto.Unmarshal(r.Message, &answer); err != nil {
-		return 0, fmt.Errorf("the answer is none of the health service: %s", withoutPrefix(err))
+		return 0, fmt.Errorf("not a health service response: %s", withoutPrefix(err))
 	}
 	return int(answer.Status), nil
 }

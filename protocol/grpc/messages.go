@@ -20,7 +20,7 @@ func (m method) encode(data []byte) ([]*request, error) {
 		return nil, fmt.Errorf("for %s: %w", m.Input().FullName(), err)
 	}
 	if len(texts) > 1 && !m.kind().clientStreams() {
-		return nil, fmt.Errorf("for %s: %d messages, but the method is %v; allowed: 1", m.Input().FullName(), len(texts), m.kind())
+		return nil, fmt.Errorf("for %s: %d messages, but the method is %v; expected 1", m.Input().FullName(), len(texts), m.kind())
 	}
 	var requests []*request
 	for i, text := range texts {

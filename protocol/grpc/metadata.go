@@ -57,7 +57,7 @@ func (c *Config) checkMetadata() error {
 func wrongMetadata(key, value string) string {
 	switch at := strings.IndexFunc(value, notPrintable); {
 	case key == "" || strings.ContainsFunc(key, notInKey):
-		return fmt.Sprintf("key is %q; allowed: lower-case letters, digits, '-', '_' and '.'", key)
+		return fmt.Sprintf("key is %q; expected lower-case letters, digits, '-', '_' and '.'", key)
 	case strings.HasPrefix(key, "grpc-"):
 		return fmt.Sprintf("key is %q, whose prefix grpc- is reserved", key)
 	case wire.IsOfConnection(key):
@@ -65,7 +65,7 @@ func wrongMetadata(key, value string) string {
 	case slices.Contains([]string{"content-length", "content-type", "te", "user-agent"}, key):
 		return fmt.Sprintf("key is %q, which is set by gRPC itself", key)
 	case at >= 0 && !isBinary(key):
-		return fmt.Sprintf("%s has %q at byte %d; allowed: printable ASCII (or a key that ends in -bin)", key, []rune(value[at:])[0], at)
+		return fmt.Sprintf("%s has %q at byte %d; expected printable ASCII (or a key that ends in -bin)", key, []rune(value[at:])[0], at)
 	}
 	return ""
 }

@@ -95,7 +95,7 @@ func (s *Schema) Methods() []*Method {
 func (s *Schema) Method(path string) (*Method, error) {
 	name, of, found := splitMethod(strings.TrimPrefix(path, "/"))
 	if !found {
-		return nil, fmt.Errorf("method is %q; allowed: package.Service/Method", path)
+		return nil, fmt.Errorf("method is %q; expected package.Service/Method", path)
 	}
 	service := s.services[protoreflect.FullName(name)]
 	if service == nil {

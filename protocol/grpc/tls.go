@@ -11,7 +11,7 @@ import (
 func secured(a address, t wire.TLS) (credentials.TransportCredentials, error) {
 	switch {
 	case !a.secure:
-		return insecure.NewCredentials(), t.Refuse("needs a URL of grpcs")
+		return insecure.NewCredentials(), t.Refuse("requires a grpcs URL")
 	case t.NoSNI:
 		return nil, t.CheckSNI()
 	}

@@ -115,7 +115,7 @@ func (c Config) checkWays(o origin) error {
 		}
 	}
 	if c.Proxy != "" && !isHostPort(c.Proxy) {
-		wrong("Proxy", "is %q; allowed: host:port", c.Proxy)
+		wrong("Proxy", "is %q; expected host:port", c.Proxy)
 	}
 	if c.Proxy != "" && o.Secure {
 		wrong("Proxy", "is %q, but a tunnel to an https URL is not supported", c.Proxy)
@@ -126,10 +126,10 @@ func (c Config) checkWays(o origin) error {
 		wrong("Connections", "is %d, but in HTTP/1.1 every caller has its own", c.Connections)
 	}
 	if _, err := netip.ParseAddr(c.LocalAddress); err != nil && c.LocalAddress != "" {
-		wrong("LocalAddress", "is %q; allowed: an IP address", c.LocalAddress)
+		wrong("LocalAddress", "is %q; expected an IP address", c.LocalAddress)
 	}
 	if c.SocketBuffer < 0 || c.SocketBuffer > maxSocketBuffer {
-		wrong("SocketBuffer", "is %d; allowed: 0 to %d", c.SocketBuffer, maxSocketBuffer)
+		wrong("SocketBuffer", "is %d; expected 0 to %d", c.SocketBuffer, maxSocketBuffer)
 	}
 	return errors.Join(errs...)
 }
@@ -150,7 +150,7 @@ func (c Config) checkHTTP2(wrong func(field, format string, args ...any)) {
 		}
 	}
 	if c.Connections < 0 {
-		wrong("Connections", "is %d; allowed: 0 and more", c.Connections)
+		wrong("Connections", "is %d; expected 0 or more", c.Connections)
 	}
 }
 

@@ -25,16 +25,16 @@ func TestNewReportsEveryMistakeAtOnce(t *testing.T) {
 		Proxy:        "proxy", LocalAddress: "localhost", SocketBuffer: -1,
 	})
 	for _, want := range []string{
-		`target is "ftp://host/", whose scheme is "ftp"; allowed: http, https, http+unix`,
-		`method is "GE T"; allowed: letters, digits and `,
+		`target is "ftp://host/", whose scheme is "ftp"; expected http, https, http+unix`,
+		`method is "GE T"; expected letters, digits and `,
 		`header name "A b" is not a token`,
 		`header X holds a line break`,
 		`header Transfer-Encoding is not possible`,
-		`expect_status is 99; allowed: 100 to 999`,
+		`expect_status is 99; expected 100 to 999`,
 		`expect_status is 1000`,
-		`Proxy is "proxy"; allowed: host:port`,
-		`LocalAddress is "localhost"; allowed: an IP address`,
-		`SocketBuffer is -1; allowed: 0 to`,
+		`Proxy is "proxy"; expected host:port`,
+		`LocalAddress is "localhost"; expected an IP address`,
+		`SocketBuffer is -1; expected 0 to`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v\ndoes not say %s", err, want)
@@ -52,7 +52,7 @@ func TestNewRefuses(t *testing.T) {
 		"Punycode":                           {URL: "http://bücher.example/"},
 		"has no socket":                      {URL: "http+unix://:/path"},
 		"names a socket: give it once":       {URL: "http+unix:///s:/path", UnixSocket: "/t"},
-		"insecure needs a URL of https":      {URL: "http://host/", TLS: wire.TLS{Insecure: true}},
+		"insecure requires an https URL":     {URL: "http://host/", TLS: wire.TLS{Insecure: true}},
 		"no certificate in PEM":              {URL: "https://host/", TLS: wire.TLS{CA: []byte("no")}},
 		"CONNECT":                            {URL: "http://host/", Method: "CONNECT"},
 		"host is given twice":                {URL: "http://host/", Header: []wire.Field{{Name: "Host", Value: "a"}, {Name: "host", Value: "b"}}},

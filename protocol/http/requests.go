@@ -77,7 +77,7 @@ func plainly(err error) error {
 		for _, s := range setting.Of(Request{}) {
 			names = append(names, s.Name)
 		}
-		return fmt.Errorf("there is no field %s; allowed: %s", name, strings.Join(names, ", "))
+		return fmt.Errorf("unknown field %s; expected %s", name, setting.Or(names))
 	}
 	if _, syntax := errors.AsType[*json.SyntaxError](err); syntax {
 		return fmt.Errorf("not a list of requests in JSON: %w", err)
@@ -160,7 +160,7 @@ func (c Config) with(r Request) Config {
 func (c Config) checkRequests() error {
 	var errs []error
 	if n := len(c.Requests); n > maxRequests {
-		errs = append(errs, setting.At(&c, &c.Requests).Wrong("are %d; allowed: up to %d", n, maxRequests))
+		errs = append(errs, setting.At(&c, &c.Requests).Wrong("are %d; expected at most %d", n, maxRequests))
 	}
 	if c.SameLength && len(c.Requests) > 1 {
 		errs = append(errs, setting.Setting{Name: "SameLength"}.Wrong("compares with the first answer, but there are several requests"))
@@ -170,7 +170,7 @@ func (c Config) checkRequests() error {
 		var m *setting.Mistake
 		switch name := setting.At(&r, &r.Name); {
 		case r.Name == "":
-			m = name.Wrong("is missing: it tells the request from the others, as in read")
+			m = name.Wrong("is missing: a name that distinguishes the request, as in read")
 		case names[r.Name]:
 			m = name.Wrong("is %q, as that of another", r.Name)
 		case r.Weight < 0 || r.Weight > maxWeight:

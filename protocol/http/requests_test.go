@@ -296,11 +296,11 @@ func TestNewRefusesRequests(t *testing.T) {
 	for want, c := range map[string]Config{
 		`requests[1].name is missing`:                    {Requests: []Request{{Name: "a"}, {}}},
 		`requests[1].name is "a", as that of another`:    {Requests: []Request{{Name: "a"}, {Name: "a"}}},
-		`requests[0].weight is 1001; allowed: 0 to 1000`: {Requests: []Request{{Name: "a", Weight: 1001}}},
+		`requests[0].weight is 1001; expected 0 to 1000`: {Requests: []Request{{Name: "a", Weight: 1001}}},
 		`requests[0].method is "G T"`:                    {Requests: []Request{{Name: "a", Method: "G T"}}},
 		`requests[0].header name "a b"`:                  {Requests: []Request{{Name: "b", Method: "G T", Header: []wire.Field{{Name: "a b", Value: "c"}}}}},
 		`requests[0].path is "x", which does not begin`:  {Requests: []Request{{Name: "a", Path: "x"}}},
-		`requests are 101; allowed: up to 100`:           {Requests: make([]Request, 101)},
+		`requests are 101; expected at most 100`:         {Requests: make([]Request, 101)},
 		`SameLength compares`:                            {SameLength: true, Requests: []Request{{Name: "a"}, {Name: "b"}}},
 		`checks is "colour == red"`:                      {Checks: []string{"colour == red"}},
 		`data: text: {{b}}: "b" is not known`:            {Data: source, Body: []byte("{{b}}")},

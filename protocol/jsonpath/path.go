@@ -47,7 +47,7 @@ func Parse(text string) (Path, error) {
 }
 
 // steps are what may follow, for messages.
-const steps = `allowed: .name, [index], ["name"]`
+const steps = `expected .name, [index], ["name"]`
 
 // Cut reads the path that text begins with, up to a space or one of = ! < >, and
 // returns the rest. The error is a *SyntaxError.
@@ -99,7 +99,7 @@ func bracket(text string) (s step, rest string, err error) {
 		rest = strings.TrimLeft(text[1:], "0123456789")
 		index, err := strconv.ParseUint(text[1:len(text)-len(rest)], 10, 31)
 		if err != nil {
-			return s, "", &SyntaxError{1, `there is no index; allowed: [index], from [0] to [2147483647], and ["name"]`}
+			return s, "", &SyntaxError{1, `there is no index; expected [index], from [0] to [2147483647], and ["name"]`}
 		}
 		s.index = int(index)
 	}

@@ -28,19 +28,19 @@ func TestParse(t *testing.T) {
 
 func TestParseNamesEveryMistake(t *testing.T) {
 	tests := []struct{ text, want string }{
-		{"spsc", `target is "spsc"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
-		{"pipe://spsc", `target is "pipe://spsc"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
-		{"pipe:", `target is "pipe:"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
-		{"pipe:ring", `design is "ring"; allowed: chan, chan-batch, spsc, mpsc, mpmc`},
-		{"pipe:chan?bufer=1", `bufer is not known; allowed: buffer, batch, producers, consumers, items, print (did you mean "buffer"?)`},
-		{"pipe:chan?a=%zz", `target is "pipe:chan?a=%zz"; allowed: pipe:NAME and pipe:NAME?setting=value&…
+		{"spsc", `target is "spsc"; expected pipe:NAME and pipe:NAME?setting=value&…`},
+		{"pipe://spsc", `target is "pipe://spsc"; expected pipe:NAME and pipe:NAME?setting=value&…`},
+		{"pipe:", `target is "pipe:"; expected pipe:NAME and pipe:NAME?setting=value&…`},
+		{"pipe:ring", `design is "ring"; expected chan, chan-batch, spsc, mpsc or mpmc`},
+		{"pipe:chan?bufer=1", `bufer is not known; expected buffer, batch, producers, consumers, items, print (did you mean "buffer"?)`},
+		{"pipe:chan?a=%zz", `target is "pipe:chan?a=%zz"; expected pipe:NAME and pipe:NAME?setting=value&…
 invalid URL escape "%zz"`},
-		{"pipe:chan#x", `target is "pipe:chan#x"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
+		{"pipe:chan#x", `target is "pipe:chan#x"; expected pipe:NAME and pipe:NAME?setting=value&…`},
 		{"pipe:spsc?buffer=many&buffer=1&consumers=2&items=-1&print=perhaps", `buffer is given 2 times
-items is -1; allowed: 0 to 1099511627775
-print is "perhaps"; allowed: true, false
-consumers is 2; allowed: 1 with spsc`},
-		{"pipe:chan?batch=1e3", `batch is "1e3"; allowed: a whole number`},
+items is -1; expected 0 to 1099511627775
+print is "perhaps"; expected true, false
+consumers is 2; expected 1 with spsc`},
+		{"pipe:chan?batch=1e3", `batch is "1e3"; expected a whole number`},
 	}
 	for _, tt := range tests {
 		_, err := Parse(tt.text)

@@ -1,6 +1,6 @@
 // Package roundtrip puts a server under load over HTTP/2 and HTTP/3, through
 // the clients of the standard library and of quic-go. It is the portable way,
-// for what no event loop of ours speaks: h2c with prior knowledge, HTTP/2 over
+// for what our event loops do not speak: h2c with prior knowledge, HTTP/2 over
 // TLS, and HTTP over QUIC.
 //
 // # Connections

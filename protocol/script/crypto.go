@@ -55,7 +55,7 @@ func (v *vu) cryptoModule() exports {
 func (v *vu) hash(name sobek.Value) func() hash.Hash {
 	h := hashes[name.String()]
 	if h == nil {
-		v.throw("the algorithm is %q; allowed: %s", name, strings.Join(slices.Sorted(maps.Keys(hashes)), ", "))
+		v.throw("the algorithm is %q; expected %s", name, strings.Join(slices.Sorted(maps.Keys(hashes)), ", "))
 	}
 	return h
 }
@@ -88,7 +88,7 @@ func (v *vu) digest(h hash.Hash, form sobek.Value) sobek.Value {
 	}
 	text := digestForms[name]
 	if text == nil {
-		v.throw("the encoding is %q; allowed: binary, %s", name, strings.Join(slices.Sorted(maps.Keys(digestForms)), ", "))
+		v.throw("the encoding is %q; expected binary, %s", name, strings.Join(slices.Sorted(maps.Keys(digestForms)), ", "))
 	}
 	return v.rt.ToValue(text(h.Sum(nil)))
 }
@@ -99,7 +99,7 @@ const maxRandom = 64 << 20
 // randomBytes are not of the run's seed: a server that outlives runs may want that they never come again.
 func (v *vu) randomBytes(n int64) sobek.Value {
 	if n < 1 || n > maxRandom {
-		v.throw("randomBytes takes a number of bytes, not %d; allowed: 1 to %d", n, maxRandom)
+		v.throw("randomBytes takes a number of bytes, not %d; expected 1 to %d", n, maxRandom)
 	}
 	content := make([]byte, n)
 	_, _ = rand.Read(content) // which never fails

@@ -5,9 +5,10 @@ import (
 	"encoding/base64"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/grafana/sobek"
+
+	"contend/setting"
 )
 
 // encodingModule is "k6/encoding".
@@ -31,7 +32,7 @@ func (v *vu) base64Of(form sobek.Value) *base64.Encoding {
 	}
 	e := base64Forms[form.String()]
 	if e == nil {
-		v.throw("the encoding is %q; allowed: %s", form, strings.Join(slices.Sorted(maps.Keys(base64Forms)), ", "))
+		v.throw("the encoding is %q; expected %s", form, setting.Or(slices.Sorted(maps.Keys(base64Forms))))
 	}
 	return e
 }
@@ -48,7 +49,7 @@ func (v *vu) b64decode(call sobek.FunctionCall) sobek.Value {
 	case format.String() == "s":
 		return v.rt.ToValue(string(content))
 	default:
-		v.throw("the format is %q; allowed: s", format)
+		v.throw("the format is %q; expected s", format)
 	}
 	return nil
 }

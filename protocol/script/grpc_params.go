@@ -121,7 +121,7 @@ func (v *vu) readMetadata(into grpc.Metadata, value sobek.Value) error {
 func readSize(into *int, value sobek.Value) error {
 	n := value.ToInteger()
 	if n <= 0 || n > 1<<31-1 {
-		return fmt.Errorf("is %v; allowed: 1 to 2147483647 bytes", value)
+		return fmt.Errorf("is %v; expected 1 to 2147483647 bytes", value)
 	}
 	*into = int(n)
 	return nil
@@ -141,7 +141,7 @@ func (v *vu) readTLS(c *tls.Config, o *sobek.Object) error {
 		case "password":
 			return errors.New("password is not possible: decrypt the key first")
 		default:
-			return fmt.Errorf("%s is not known; allowed: cert, key, cacerts", name)
+			return fmt.Errorf("%s is not known; expected cert, key, cacerts", name)
 		}
 	}
 	if cert, key := text("cert"), text("key"); cert != nil || key != nil {

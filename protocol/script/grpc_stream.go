@@ -123,7 +123,7 @@ func (s *grpcStream) on(event string, handler sobek.Value) {
 		s.v.throw("on(%q) needs a function", event)
 	}
 	if !slices.Contains(streamEvents, event) {
-		s.v.throw("event is %q; allowed: data, end, error, metadata", event)
+		s.v.throw("event is %q; expected data, end, error, metadata", event)
 	}
 	s.handlers[event] = append(s.handlers[event], f)
 }

@@ -163,7 +163,7 @@ func TestGRPC(t *testing.T) {
 		{"check", `check(client.invoke('shop.Till/Ring', {}), { 'is 8': (r) => r.message.message === '8 of 1' })`, "check failed: is 8", "/shop.Till/Ring: OK"},
 		{"method", `client.invoke('shop.Till/Rang', {})`, "check failed: exception", `method is "shop.Till/Rang", but shop.Till has Meet, Pour, Ring, Slow, Talk, Watch`},
 		{"service", `client.invoke('shop.Tall/Ring', {})`, "check failed: exception", `the proto files describe shop.Till`},
-		{"no method", `client.invoke('Ring', {})`, "check failed: exception", `allowed: package.Service/Method`},
+		{"no method", `client.invoke('Ring', {})`, "check failed: exception", `expected package.Service/Method`},
 		{"field", `client.invoke('shop.Till/Ring', { valeu: 1 })`, "check failed: exception", `unknown field "valeu"; its fields: value (int32)`},
 		{"type of a field", `client.invoke('shop.Till/Ring', { value: 'many' })`, "check failed: exception", `int32`},
 		{"no message", `client.invoke('shop.Till/Ring')`, "check failed: exception", "needs a message"},

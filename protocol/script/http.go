@@ -156,7 +156,7 @@ func (v *vu) readURL(a *ask, value sobek.Value) {
 	}
 	u, err := wire.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		v.throw("URL %q is none of HTTP, as in http://localhost:8080/; __ENV.BASE_URL is the target's, where one is given", text)
+		v.throw("%q is not an HTTP URL (example: http://localhost:8080/); use __ENV.BASE_URL for the target", text)
 	}
 	a.header = http.Header{}
 	if u.User != nil {
@@ -346,7 +346,7 @@ func timeoutOf(value sobek.Value) (time.Duration, error) {
 	}
 	d, err := readDuration([]byte(raw))
 	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("timeout is %s; allowed: milliseconds, or a duration as in \"30s\"", raw)
+		return 0, fmt.Errorf("timeout is %s; expected milliseconds, or a duration as in \"30s\"", raw)
 	}
 	return d, nil
 }

@@ -188,7 +188,7 @@ func (m *meters) part(text string) (*load.Meter, error) {
 	list, closed := strings.CutSuffix(strings.TrimSpace(rest), "}")
 	tags, err := readTagList(list)
 	if !closed || err != nil {
-		return nil, fmt.Errorf("metric is %q; allowed: metric{tag:value,tag:value}", text)
+		return nil, fmt.Errorf("metric is %q; expected metric{tag:value,tag:value}", text)
 	}
 	for _, known := range whole.parts {
 		if slices.Equal(known.tags, tags) {

@@ -31,7 +31,7 @@ func (v *vu) newMetric(kind load.MeterKind) func(sobek.ConstructorCall) *sobek.O
 		}
 		name := call.Argument(0).String()
 		if !metricName.MatchString(name) {
-			v.throw("a metric's name is %q; allowed: letters, digits and _, at most 128, and no digit first", name)
+			v.throw("a metric's name is %q; expected letters, digits and _, at most 128, and no digit first", name)
 		}
 		m, err := v.target.meters.make(name, kind, call.Argument(1).ToBoolean(), true)
 		if err != nil {

@@ -129,7 +129,7 @@ func readDuration(raw json.RawMessage) (time.Duration, error) {
 		return time.Duration(ms * float64(time.Millisecond)), nil
 	}
 	if err := json.Unmarshal(raw, &text); err != nil {
-		return 0, fmt.Errorf("is %s; allowed: a duration, as in \"30s\"", raw)
+		return 0, fmt.Errorf("is %s; expected a duration, as in \"30s\"", raw)
 	}
 	if ms, err := strconv.ParseFloat(text, 64); err == nil {
 		return time.Duration(ms * float64(time.Millisecond)), nil
@@ -138,14 +138,14 @@ func readDuration(raw json.RawMessage) (time.Duration, error) {
 	if before, after, found := strings.Cut(text, "d"); found {
 		n, err := strconv.Atoi(before)
 		if days, rest = n, after; err != nil {
-			return 0, fmt.Errorf("is %q; allowed: a duration, as in \"30s\"", text)
+			return 0, fmt.Errorf("is %q; expected a duration, as in \"30s\"", text)
 		}
 	}
 	d := time.Duration(0)
 	if rest != "" {
 		var err error
 		if d, err = time.ParseDuration(rest); err != nil {
-			return 0, fmt.Errorf("is %q; allowed: a duration, as in \"30s\"", text)
+			return 0, fmt.Errorf("is %q; expected a duration, as in \"30s\"", text)
 		}
 	}
 	return d + time.Duration(days)*24*time.Hour, nil
@@ -159,7 +159,7 @@ func decode[T any](raw json.RawMessage, into *T) error {
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong):
-		return fmt.Errorf("is %s; allowed: a value of type %v", raw, wrong.Type)
+		return fmt.Errorf("is %s; expected a value of type %v", raw, wrong.Type)
 	case err != nil:
 		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
@@ -267,7 +267,7 @@ func (o *Options) readTrendStats(raw json.RawMessage) error {
 	}
 	for _, stat := range o.TrendStats {
 		if !load.HasMeterStat(load.TrendMeter, stat) {
-			return fmt.Errorf("has %q; allowed: %s", stat, strings.Join(load.MeterStats(load.TrendMeter), ", "))
+			return fmt.Errorf("has %q; expected %s", stat, strings.Join(load.MeterStats(load.TrendMeter), ", "))
 		}
 	}
 	return nil
@@ -288,7 +288,7 @@ func (o *Options) validate() error {
 		value int
 	}{{"vus", o.VUs}, {"iterations", int(o.Iterations)}, {"maxRedirects", o.Redirects}, {"batch", o.Batch}, {"batchPerHost", o.BatchPerHost}} {
 		if field.value < 0 {
-			errs = append(errs, fmt.Errorf("options.%s is %d; allowed: 0 and more", field.name, field.value))
+			errs = append(errs, fmt.Errorf("options.%s is %d; expected 0 or more", field.name, field.value))
 		}
 	}
 	return errors.Join(errs...)
@@ -304,10 +304,10 @@ func (o *Options) readHosts(raw json.RawMessage) error {
 			host = h
 		}
 		if net.ParseIP(host) == nil {
-			return fmt.Errorf("has %q for %s; allowed: an IP address, perhaps with a port", address, name)
+			return fmt.Errorf("has %q for %s; expected an IP address, perhaps with a port", address, name)
 		}
 		if strings.Contains(name, "*") {
-			return fmt.Errorf("has %q; allowed: names without a *", name)
+			return fmt.Errorf("has %q; expected names without a *", name)
 		}
 	}
 	return nil

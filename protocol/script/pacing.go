@@ -51,7 +51,7 @@ func (o *Options) readRPS(raw json.RawMessage) error {
 		return err
 	}
 	if o.RequestsPerSec < 0 || o.RequestsPerSec > 1e9 {
-		return fmt.Errorf("is %v; allowed: 0 (no limit) to 1e9 requests per second", o.RequestsPerSec)
+		return fmt.Errorf("is %v; expected 0 (no limit) to 1e9 requests per second", o.RequestsPerSec)
 	}
 	return nil
 }

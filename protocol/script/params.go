@@ -104,7 +104,7 @@ func readTags(v *vu, a *ask, value sobek.Value) (err error) {
 
 func checkAuth(kind string) error {
 	if kind != "basic" {
-		return fmt.Errorf("is %q; allowed: basic, with user:password in the URL", kind)
+		return fmt.Errorf("is %q; expected basic, with user:password in the URL", kind)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func readResponseType(_ *vu, a *ask, value sobek.Value) error {
 	case "none":
 		a.discard = true
 	default:
-		return fmt.Errorf("is %q; allowed: text, binary, none", kind)
+		return fmt.Errorf("is %q; expected text, binary, none", kind)
 	}
 	return nil
 }

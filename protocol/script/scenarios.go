@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"contend/pace"
+	"contend/setting"
 )
 
 // A Load is one scenario of a script, or what the other options say about its load. What is zero is not said.
@@ -143,7 +144,7 @@ func readScenario(raw json.RawMessage) (Load, error) {
 	case s.Executor == "externally-controlled":
 		return Load{}, errors.New("executor is externally-controlled, which is not possible: the load is planned before it begins")
 	case !ok:
-		return Load{}, fmt.Errorf("executor is %q; allowed: %s", s.Executor, strings.Join(Executors(), ", "))
+		return Load{}, fmt.Errorf("executor is %q; expected %s", s.Executor, setting.Or(Executors()))
 	}
 	l := Load{Executor: s.Executor, Exec: s.Exec, Env: s.Env}
 	var graceErr, tagsErr, startErr error

@@ -235,7 +235,7 @@ func TestRefused(t *testing.T) {
 		{"stages", "export const options = { stages: [{ duration: 'x', target: 3 }] };\n" + ok, "flow.js:1: options.stages stages: duration is \"x\""},
 		{"no callers", "export const options = { stages: [{ duration: '1s', target: 0 }], vus: 0 };\n" + ok, ""},
 		{"executor", "export const options = { scenarios: { a: { executor: 'externally-controlled' } } };\n" + ok, "a: executor is externally-controlled, which is not possible"},
-		{"two scenarios", "export const options = { scenarios: { a: { executor: 'ramping' }, b: { executor: 'constant-vus' } } };\n" + ok, "a: executor is \"ramping\"; allowed: constant-arrival-rate"},
+		{"two scenarios", "export const options = { scenarios: { a: { executor: 'ramping' }, b: { executor: 'constant-vus' } } };\n" + ok, "a: executor is \"ramping\"; expected constant-arrival-rate"},
 		{"two mistakes", "export const options = { scenarios: { a: { executor: 'ramping' }, b: { executor: 'constant-vus' } } };\n" + ok, "b: duration is missing"},
 		{"no function", "export const options = { scenarios: { a: { executor: 'shared-iterations' } } };\nexport function other() {}", `no function "default"`},
 		{"exec", "export const options = { scenarios: { a: { executor: 'shared-iterations', exec: 'no' } } };\n" + ok, `exec is "no"`},

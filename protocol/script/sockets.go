@@ -68,7 +68,7 @@ var socketReaders = map[string]func(v *vu, s *session, value sobek.Value) error{
 	"jar":     func(v *vu, s *session, value sobek.Value) error { return readJar(v, &s.ask, value) },
 	"compression": func(_ *vu, s *session, value sobek.Value) error {
 		if kind := value.String(); kind != "" && kind != "deflate" {
-			return fmt.Errorf("is %q; allowed: deflate", kind)
+			return fmt.Errorf("is %q; expected deflate", kind)
 		}
 		s.options.Compress = value.String() != ""
 		return nil
@@ -83,7 +83,7 @@ func (v *vu) newSession(what, text string, params sobek.Value) *session {
 	v.usable(what)
 	u, err := wire.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "ws" && u.Scheme != "wss" {
-		v.throw("URL %q is none of a WebSocket, as in ws://localhost:8080/path: its scheme is ws or wss, and it has neither user nor fragment", text)
+		v.throw("%q is not a WebSocket URL (example: ws://localhost:8080/path): the scheme must be ws or wss, without user or fragment", text)
 	}
 	s := &session{v: v, url: v.target.redirected(u), pinged: map[string]time.Time{}}
 	s.ask.header = http.Header{"User-Agent": {orContend(v.target.Options.UserAgent)}}

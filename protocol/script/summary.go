@@ -187,7 +187,7 @@ func (t *Target) Summary(ctx context.Context, r *load.Result) (map[string][]byte
 	}
 	o, ok := returned.value.(*sobek.Object)
 	if !ok {
-		return nil, fmt.Errorf("handleSummary of %s returned %q; allowed: an object of texts by destination", t.config.Script, harmless(returned.value))
+		return nil, fmt.Errorf("handleSummary of %s returned %q; expected an object of texts by destination", t.config.Script, harmless(returned.value))
 	}
 	return writings(o)
 }

@@ -92,13 +92,13 @@ func (v *vu) readTagMap(value sobek.Value) (tagMap, error) {
 	}
 	o, ok := value.(*sobek.Object)
 	if !ok {
-		return nil, fmt.Errorf("is %q; allowed: an object of tags and their values", harmless(value))
+		return nil, fmt.Errorf("is %q; expected an object of tags and their values", harmless(value))
 	}
 	tags := tagMap{}
 	for _, name := range o.Keys() {
 		switch one := o.Get(name); one.(type) {
 		case *sobek.Object:
-			return nil, fmt.Errorf("has %s, whose value is an object; allowed: text, numbers, true and false", name)
+			return nil, fmt.Errorf("has %s, whose value is an object; expected text, numbers, true and false", name)
 		default:
 			tags[name] = one.String()
 		}
@@ -153,7 +153,7 @@ func (o *tagObject) Get(name string) sobek.Value {
 // Set keeps text, numbers and truths.
 func (o *tagObject) Set(name string, value sobek.Value) bool {
 	if _, is := value.(*sobek.Object); is || sobek.IsUndefined(value) || sobek.IsNull(value) {
-		o.v.throw("tag %s is set to %s; allowed: text, numbers, true and false", name, harmless(value))
+		o.v.throw("tag %s is set to %s; expected text, numbers, true and false", name, harmless(value))
 	}
 	o.v.tags[name] = value.String()
 	return true
@@ -180,7 +180,7 @@ func (o *Options) readSystemTags(raw json.RawMessage) error {
 	known := slices.Concat(usualTags, otherTags)
 	for _, name := range o.system {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("has %q; allowed: %s", name, strings.Join(known, ", "))
+			return fmt.Errorf("has %q; expected %s", name, strings.Join(known, ", "))
 		}
 	}
 	return nil

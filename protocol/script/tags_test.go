@@ -54,7 +54,7 @@ func TestSystemTags(t *testing.T) {
 		})
 	}
 	_, err := New(t.Context(), Config{Script: write(t, "tags.js", "export const options = {\n systemTags: ['status', 'ocsp_status'] };\nexport default function () {}")}, wire.Surroundings{})
-	if err == nil || !strings.Contains(err.Error(), `tags.js:2: options.systemTags has "ocsp_status"; allowed: proto, `) {
+	if err == nil || !strings.Contains(err.Error(), `tags.js:2: options.systemTags has "ocsp_status"; expected proto, `) {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,6 +1,5 @@
-// Package script drives a server by a script in the form that k6 gave to scripts of load: modules of
-// JavaScript whose default function is an iteration. What it offers is built from k6's public
-// documentation and its observed behaviour.
+// Package script drives a server with a k6 script: a JavaScript module whose default function is an
+// iteration. Its API follows k6's public documentation and observed behaviour.
 //
 // # Life cycle
 //

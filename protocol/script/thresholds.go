@@ -95,7 +95,7 @@ func (t *Threshold) claim(m *load.Meter) error {
 	stats := strings.Join(load.MeterStats(m.Kind), ", ")
 	switch {
 	case !ok:
-		return fmt.Errorf("%q is none; allowed: one of %s, one of < <= > >= == != and a number, as in p(95)<500", t.Expression, stats)
+		return fmt.Errorf("%q is not a threshold; expected one of %s, one of < <= > >= == != and a number, as in p(95)<500", t.Expression, stats)
 	case !load.HasMeterStat(m.Kind, parsed.Stat):
 		return fmt.Errorf("%q asks a %s for %s; it has %s", t.Expression, m.Kind, parsed.Stat, stats)
 	}

@@ -97,7 +97,7 @@ func (v *vu) webHash(algorithm sobek.Value) crypto.Hash {
 	name := v.named(algorithm)
 	h := webHashes[strings.ToUpper(name)]
 	if h == 0 {
-		v.throw("the algorithm is %q; allowed: %s", name, strings.Join(slices.Sorted(maps.Keys(webHashes)), ", "))
+		v.throw("the algorithm is %q; expected %s", name, strings.Join(slices.Sorted(maps.Keys(webHashes)), ", "))
 	}
 	return h
 }
@@ -115,16 +115,16 @@ func (v *vu) newKey(what string, algorithm, extractable, usages sobek.Value) *we
 	names := slices.Sorted(maps.Keys(webAlgorithms))
 	at := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, v.named(algorithm)) })
 	if at < 0 {
-		v.throw("%s: the algorithm is %q; allowed: %s", what, v.named(algorithm), strings.Join(names, ", "))
+		v.throw("%s: the algorithm is %q; expected %s", what, v.named(algorithm), strings.Join(names, ", "))
 	}
 	k.algorithm = names[at]
 	of := webAlgorithms[k.algorithm]
 	if err := v.rt.ExportTo(usages, &k.usages); err != nil {
-		v.throw("%s: the usages are %s; allowed: an array of %s", what, harmless(usages), strings.Join(of.usages, ", "))
+		v.throw("%s: the usages are %s; expected an array of %s", what, harmless(usages), strings.Join(of.usages, ", "))
 	}
 	for _, usage := range k.usages {
 		if !slices.Contains(of.usages, usage) {
-			v.throw("%s: a usage is %q; allowed: %s", what, usage, strings.Join(of.usages, ", "))
+			v.throw("%s: a usage is %q; expected %s", what, usage, strings.Join(of.usages, ", "))
 		}
 	}
 	if o, ok := algorithm.(*sobek.Object); ok && o.Get("hash") != nil {
@@ -143,7 +143,7 @@ func (v *vu) importKey(call sobek.FunctionCall) sobek.Value {
 		formats = "pkcs8, spki"
 	}
 	if !slices.Contains(strings.Split(formats, ", "), format) {
-		v.throw("importKey: the format is %q; of %s allowed: %s", format, k.algorithm, formats)
+		v.throw("importKey: the format is %q; for %s expected %s", format, k.algorithm, formats)
 	}
 	content := slices.Clone(v.buffer(call.Argument(1)))
 	if format == "raw" {
@@ -191,7 +191,7 @@ func (k *webKey) fits(curve sobek.Value) error {
 // setSecret keeps the bytes of a key.
 func (v *vu) setSecret(what string, k *webKey, content []byte) {
 	if _, err := aes.NewCipher(content); strings.HasPrefix(k.algorithm, "AES") && err != nil {
-		v.throw("%s: the key has %d bytes; of %s allowed: 16, 24, 32", what, len(content), k.algorithm)
+		v.throw("%s: the key has %d bytes; for %s expected 16, 24, 32", what, len(content), k.algorithm)
 	}
 	if k.secret = content; k.secret == nil {
 		k.secret = []byte{}
@@ -214,7 +214,7 @@ func (v *vu) exportKey(call sobek.FunctionCall) sobek.Value {
 	case format == "spki" && k.private == nil && k.public != nil:
 		content, err = x509.MarshalPKIXPublicKey(k.public)
 	default:
-		err = fmt.Errorf("the format is %q; allowed: raw of a secret key, pkcs8 of a private one, spki of a public one", format)
+		err = fmt.Errorf("the format is %q; expected raw of a secret key, pkcs8 of a private one, spki of a public one", format)
 	}
 	if err != nil {
 		v.throw("exportKey: %v", err)
@@ -233,7 +233,7 @@ func (v *vu) generateKey(call sobek.FunctionCall) sobek.Value {
 	case k.algorithm == "ECDSA":
 		curve := curves[harmless(orUndefined(parameters.Get("namedCurve")))]
 		if curve == nil {
-			v.throw("generateKey: the namedCurve is %s; allowed: %s", harmless(orUndefined(parameters.Get("namedCurve"))), strings.Join(slices.Sorted(maps.Keys(curves)), ", "))
+			v.throw("generateKey: the namedCurve is %s; expected %s", harmless(orUndefined(parameters.Get("namedCurve"))), strings.Join(slices.Sorted(maps.Keys(curves)), ", "))
 		}
 		k.private, _ = ecdsa.GenerateKey(curve, rand.Reader) // which never fails
 		return v.pairOf(k)
@@ -285,7 +285,7 @@ func (v *vu) parameter(what string, of *sobek.Object, name string, otherwise, le
 	}
 	n := value.ToFloat()
 	if n != math.Trunc(n) || n < float64(least) || n > float64(most) {
-		v.throw("%s: the %s is %s; allowed: %d to %d", what, name, harmless(value), least, most)
+		v.throw("%s: the %s is %s; expected %d to %d", what, name, harmless(value), least, most)
 	}
 	return int(n)
 }

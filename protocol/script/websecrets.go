@@ -167,7 +167,7 @@ func (v *vu) counted(what string, block cipher.Block, parameters *sobek.Object, 
 func (v *vu) iv(what string, parameters *sobek.Object, name string) []byte {
 	iv := v.part(what, parameters, name)
 	if len(iv) != aes.BlockSize {
-		v.throw("%s: the %s has %d bytes; allowed: %d", what, name, len(iv), aes.BlockSize)
+		v.throw("%s: the %s has %d bytes; expected %d", what, name, len(iv), aes.BlockSize)
 	}
 	return iv
 }
@@ -185,7 +185,7 @@ func (v *vu) part(what string, parameters *sobek.Object, name string) []byte {
 func (v *vu) deriveBits(call sobek.FunctionCall) sobek.Value {
 	bits := call.Argument(2).ToFloat()
 	if !(bits > 0 && bits <= 1<<20) || math.Mod(bits, 8) != 0 { // which NaN is not, either
-		v.throw("deriveBits: the length is %s; allowed: a multiple of 8 to 1048576 bits", harmless(call.Argument(2)))
+		v.throw("deriveBits: the length is %s; expected a multiple of 8 to 1048576 bits", harmless(call.Argument(2)))
 	}
 	return v.newBuffer(v.derived("deriveBits", call, int(bits)/8))
 }
@@ -200,7 +200,7 @@ func (v *vu) deriveKey(call sobek.FunctionCall) sobek.Value {
 	case strings.HasPrefix(k.algorithm, "AES"):
 		v.setSecret("deriveKey", k, v.derived("deriveKey", call, v.parameter("deriveKey", parameters, "length", 256, 0, 256)/8))
 	default:
-		v.throw("deriveKey: the algorithm of the new key is %s; allowed: HMAC, AES-CBC, AES-CTR, AES-GCM", k.algorithm)
+		v.throw("deriveKey: the algorithm of the new key is %s; expected HMAC, AES-CBC, AES-CTR, AES-GCM", k.algorithm)
 	}
 	return v.keyObject(k)
 }

@@ -111,7 +111,7 @@ func (w *webSocket) setBinaryType(kind string) {
 	case "arraybuffer", "blob":
 		w.binaryType = kind
 	default:
-		w.v.throw("binaryType is %q; allowed: arraybuffer, blob", kind)
+		w.v.throw("binaryType is %q; expected arraybuffer, blob", kind)
 	}
 }
 
@@ -128,7 +128,7 @@ func (w *webSocket) addEventListener(event string, handler sobek.Value) {
 		w.v.throw("addEventListener(%q) needs a function", event)
 	}
 	if !slices.Contains(webSocketEvents, event) {
-		w.v.throw("event is %q; allowed: close, error, message, open, ping, pong", event)
+		w.v.throw("event is %q; expected close, error, message, open, ping, pong", event)
 	}
 	w.listeners[event] = append(w.listeners[event], f)
 }

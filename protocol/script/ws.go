@@ -144,7 +144,7 @@ func (s *blockingSocket) on(event string, handler sobek.Value) {
 		s.v.throw("on(%q) needs a function", event)
 	}
 	if !slices.Contains(socketEvents, event) {
-		s.v.throw("event is %q; allowed: binaryMessage, close, error, message, open, ping, pong", event)
+		s.v.throw("event is %q; expected binaryMessage, close, error, message, open, ping, pong", event)
 	}
 	s.handlers[event] = append(s.handlers[event], f)
 }

@@ -49,12 +49,12 @@ func (c *Config) Validate() error {
 	}
 	switch {
 	case len(c.Until) == 0 && c.Length == 0:
-		wrong(&c.Until, "is missing: give what an answer ends with, or its length")
+		wrong(&c.Until, "is missing: give what a response ends with, or its length")
 	case len(c.Until) > 0 && c.Length > 0:
 		wrong(&c.Length, "is set beside until: give one of them")
 	}
 	if len(c.Until) > c.MaxMessage {
-		wrong(&c.Until, "has %d bytes; allowed: up to the %d of an answer", len(c.Until), c.MaxMessage)
+		wrong(&c.Until, "has %d bytes; expected at most the %d of an answer", len(c.Until), c.MaxMessage)
 	}
 	return errors.Join(errs...)
 }
@@ -86,7 +86,7 @@ func (c *Config) address() (string, error) {
 	u, err := url.Parse(strings.NewReplacer("{{addr}}", "host:1", "{{port}}", "1").Replace(c.URL))
 	if err != nil || u.Scheme != "tcp" || u.Hostname() == "" || u.Port() == "" || strings.Trim(u.Path, "/") != "" ||
 		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("is %q; allowed: tcp://host:port", wire.HideUser(c.URL))
+		return "", fmt.Errorf("is %q; expected tcp://host:port", wire.HideUser(c.URL))
 	}
 	return net.JoinHostPort(u.Hostname(), u.Port()), nil
 }
@@ -117,7 +117,7 @@ func (e *Escaped) UnmarshalText(text []byte) error {
 		}
 		b, size := escape(rest)
 		if size == 0 {
-			return fmt.Errorf(`after a \ stands %.3q; allowed: \r, \n, \t, \\ and \xHH`, rest)
+			return fmt.Errorf(`after a \ stands %.3q; expected \r, \n, \t, \\ and \xHH`, rest)
 		}
 		*e, rest = append(*e, b), rest[size:]
 	}

@@ -1,5 +1,5 @@
 // Package tcp puts a server of any protocol over TCP under load: an iteration
-// writes some bytes and reads an answer, up to a delimiter or of a length.
+// writes some bytes and reads a response, up to a delimiter or of a fixed length.
 //
 // Each virtual user has a connection and one iteration at a time. Event loops and
 // goroutines drive the same conversation.

@@ -79,7 +79,7 @@ func (c Connections) Pool() int {
 // Check says what is wrong with c.
 func (c Connections) Check() error {
 	if c.Sharing < PerVU || c.Sharing > PerIteration || c.N < 0 || c.N > 0 && c.Sharing != Shared {
-		return fmt.Errorf("Connections %v with N %d; allowed: shared with N ≥ 0, per-vu, per-iteration", c, c.N)
+		return fmt.Errorf("Connections %v with N %d; expected shared with N ≥ 0, per-vu, per-iteration", c, c.N)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func (o Origin) TLS(t TLS, protocols ...string) (*tls.Config, error) {
 	case o.Secure:
 		return t.Config(o.Hostname, protocols...)
 	case o.URL != nil:
-		return nil, t.Refuse("needs a URL of %ss", o.URL.Scheme)
+		return nil, t.Refuse("requires a URL with the scheme %ss", o.URL.Scheme)
 	}
 	return nil, nil
 }

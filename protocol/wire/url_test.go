@@ -77,8 +77,8 @@ func TestParseKeepsEachByte(t *testing.T) {
 
 func TestParseURLRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                      `target is "", whose scheme is ""; allowed: http, https, ws`,
-		"ftp://h/":              `target is "ftp://h/", whose scheme is "ftp"; allowed: http, https, ws`,
+		"":                      `target is "", whose scheme is ""; expected http, https, ws`,
+		"ftp://h/":              `target is "ftp://h/", whose scheme is "ftp"; expected http, https, ws`,
 		"ws:///x":               "no host",
 		"http://h/%zz":          `target is "http://h/%zz": invalid URL escape`,
 		"http://me:secret@h/":   "user information",

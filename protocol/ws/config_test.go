@@ -12,17 +12,17 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		config Config
 		want   []string
 	}{
-		{Config{}, []string{`scheme is ""; allowed: ws, wss`}},
-		{Config{URL: "http://host/"}, []string{`scheme is "http"; allowed: ws, wss`}},
+		{Config{}, []string{`scheme is ""; expected ws, wss`}},
+		{Config{URL: "http://host/"}, []string{`scheme is "http"; expected ws, wss`}},
 		{Config{URL: "ws:///path"}, []string{"no host"}},
 		{Config{URL: "ws://me:secret@host/"}, []string{"user information", "xxxxx"}},
 		{Config{URL: "ws://host/#x"}, []string{`fragment "x"`}},
 		{Config{URL: "ws://höst/"}, []string{"not ASCII"}},
 		{Config{URL: "ws://host/%zz"}, []string{`target is "ws://host/%zz": invalid URL escape`}},
 		{Config{URL: "ws://me:secret@host:x/"}, []string{`target is "ws://…@host:x/", which is not a URL`}},
-		{Config{URL: "ws://h/", TLS: wire.TLS{Insecure: true}}, []string{"insecure needs a URL of wss"}},
+		{Config{URL: "ws://h/", TLS: wire.TLS{Insecure: true}}, []string{"insecure requires a wss URL"}},
 		{Config{URL: "wss://h/", TLS: wire.TLS{CA: []byte("x"), Key: []byte("y")}}, []string{"ca_file holds no certificate in PEM form", "cert_file: tls: failed to find any PEM data"}},
-		{Config{URL: "ws://h/", Mode: "shout", Match: "luck", MaxMessage: -1}, []string{`mode is "shout"; allowed: exchange, send, receive`, `match is "luck"; allowed: order, id`, "max_message is -1"}},
+		{Config{URL: "ws://h/", Mode: "shout", Match: "luck", MaxMessage: -1}, []string{`mode is "shout"; expected exchange, send or receive`, `match is "luck"; expected order or id`, "max_message is -1"}},
 		{Config{URL: "ws://h/", Match: ByID}, []string{"id_path is missing"}},
 		{Config{URL: "ws://h/", Match: ByID, Mode: Send, IDPath: "$.id"}, []string{`match is id, which does not apply to the mode send`}},
 		{Config{URL: "ws://h/", IDPath: "$.id"}, []string{`id_path is "$.id", which needs match id`}},

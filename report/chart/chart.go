@@ -1,5 +1,5 @@
 // Package chart draws figures as SVG: points, lines, intervals and bars over axes with
-// sensible ticks. It knows nothing of what is measured.
+// sensible ticks. It does not know what is measured.
 //
 // A picture is made to be 400 units wide, so that its text stays readable in a column of a
 // phone (390 px) as well as in one of two or three columns of a desk. It has no colours of its

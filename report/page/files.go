@@ -1,5 +1,5 @@
-// Package page is what reports look like in a browser: the frame of a report, its styles and
-// scripts, and the page that shows a command while it is under way.
+// Package page renders reports in a browser: the frame of a report, its styles and scripts, and
+// the page that shows a command while it is running.
 package page
 
 import (

@@ -1,4 +1,4 @@
-// Package trialtest has arms that live in the process of a test.
+// Package trialtest provides variants that run in the process of a test.
 package trialtest
 
 import (

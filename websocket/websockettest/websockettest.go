@@ -1,5 +1,5 @@
-// Package websockettest has what everything that reads WebSocket frames must
-// refuse, for the tests of those who read them.
+// Package websockettest provides WebSocket frames that every reader must reject,
+// for the tests of readers.
 package websockettest
 
 import (

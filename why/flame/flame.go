@@ -1,5 +1,5 @@
-// Package flame writes the stacks of a diagnosis for other eyes: a profile of each variant in
-// the form of pprof, and the difference of two as a flame graph.
+// Package flame exports the stacks of a diagnosis: a pprof profile of each variant, and the
+// difference of two as a flame graph.
 //
 // A variant is given by its stacks at each level of concurrency. What is per operation is the
 // mean of the levels.

@@ -1,3 +1,3 @@
-// Package bare is the least that a load generator can do: the yardstick of what
-// ours costs beyond it.
+// Package bare is a minimal load generator, the yardstick for the overhead of
+// contend.
 package bare

@@ -66,7 +66,7 @@ func Choose(flag, list string, all []string) ([]string, error) {
 	chosen := strings.Split(list, ",")
 	for _, name := range chosen {
 		if !slices.Contains(all, name) {
-			return nil, fmt.Errorf("-%s is %q; allowed: %s", flag, name, strings.Join(all, ", "))
+			return nil, fmt.Errorf("-%s is %q; expected %s", flag, name, strings.Join(all, ", "))
 		}
 	}
 	return chosen, nil

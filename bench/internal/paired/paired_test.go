@@ -104,7 +104,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q: %q, %v", list, chosen, err)
 		}
 	}
-	if _, err := Choose("only", "a,g", all); err == nil || err.Error() != `-only is "g"; allowed: a, b, c` {
+	if _, err := Choose("only", "a,g", all); err == nil || err.Error() != `-only is "g"; expected a, b, c` {
 		t.Error(err)
 	}
 }

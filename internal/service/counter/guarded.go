@@ -46,7 +46,7 @@ func newGuarded(design string) (guarded, error) {
 		return newGuardedState(e), nil
 	}
 	if d.NewCounter == nil {
-		return nil, fmt.Errorf("design %s returns no value; allowed: %s", d.Name, strings.Join(guard.Names(true), ", "))
+		return nil, fmt.Errorf("design %s returns no value; expected %s", d.Name, strings.Join(guard.Names(true), ", "))
 	}
 	return guardedCounter{d.NewCounter()}, nil
 }

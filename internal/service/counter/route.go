@@ -94,11 +94,11 @@ type problem struct {
 func findDesign(name string) (string, *problem) {
 	d, err := guard.Lookup(name)
 	if err != nil {
-		return "", &problem{code: fasthttp.StatusNotFound, text: fmt.Sprintf("design is %.40q; allowed: %s",
+		return "", &problem{code: fasthttp.StatusNotFound, text: fmt.Sprintf("design is %.40q; expected %s",
 			name, strings.Join(guard.Names(true), ", "))}
 	}
 	if d.NewCounter == nil {
-		return "", &problem{code: fasthttp.StatusBadRequest, text: fmt.Sprintf("design %s returns no value; allowed: %s",
+		return "", &problem{code: fasthttp.StatusBadRequest, text: fmt.Sprintf("design %s returns no value; expected %s",
 			d.Name, strings.Join(guard.Names(true), ", "))}
 	}
 	return d.Name, nil

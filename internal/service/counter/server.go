@@ -51,10 +51,10 @@ type Config struct {
 func (c Config) validate() error {
 	var errs []error
 	if !c.hasHTTP() && !c.hasGRPC() {
-		errs = append(errs, errors.New("counter: HTTPAddr and GRPCAddr are both empty; allowed: one of them, or both"))
+		errs = append(errs, errors.New("counter: HTTPAddr and GRPCAddr are both empty; expected one of them, or both"))
 	}
 	if c.hasGRPC() && c.Guard == "" {
-		errs = append(errs, fmt.Errorf("counter: Guard is missing; allowed: %s",
+		errs = append(errs, fmt.Errorf("counter: Guard is missing; expected %s",
 			strings.Join(guard.Names(true), ", ")))
 	}
 	if c.Shared != nil {
@@ -67,7 +67,7 @@ func (c Config) validate() error {
 		}
 	}
 	if c.DrainTimeout < 0 {
-		errs = append(errs, fmt.Errorf("counter: DrainTimeout is %v; allowed: 0s and more", c.DrainTimeout))
+		errs = append(errs, fmt.Errorf("counter: DrainTimeout is %v; expected 0s or more", c.DrainTimeout))
 	}
 	return errors.Join(errs...)
 }

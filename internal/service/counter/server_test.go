@@ -20,12 +20,12 @@ func TestListenRefusesBadConfig(t *testing.T) {
 		want []string // all of them in one error
 	}{
 		{"nothing to serve", Config{}, []string{"HTTPAddr and GRPCAddr are both empty"}},
-		{"gRPC without a guard", Config{GRPCAddr: ":0"}, []string{"Guard is missing; allowed: mutex, "}},
+		{"gRPC without a guard", Config{GRPCAddr: ":0"}, []string{"Guard is missing; expected mutex, "}},
 		{"unknown guard", Config{HTTPAddr: ":0", Guard: "nosuch"},
-			[]string{`Guard: design is "nosuch"; allowed: mutex, `}},
+			[]string{`Guard: design is "nosuch"; expected mutex, `}},
 		{"striped", Config{GRPCAddr: ":0", Guard: "striped"},
-			[]string{`Guard: design striped returns no value; allowed: mutex, `}},
-		{"negative timeout", Config{HTTPAddr: ":0", DrainTimeout: -1}, []string{"DrainTimeout is -1ns; allowed: 0s and more"}},
+			[]string{`Guard: design striped returns no value; expected mutex, `}},
+		{"negative timeout", Config{HTTPAddr: ":0", DrainTimeout: -1}, []string{"DrainTimeout is -1ns; expected 0s or more"}},
 		{"all at once", Config{Guard: "nosuch", DrainTimeout: -1},
 			[]string{"both empty", "design is", "DrainTimeout"}},
 		{"HTTP address", Config{HTTPAddr: "127.0.0.1:x"}, []string{`HTTP on "127.0.0.1:x"`}},

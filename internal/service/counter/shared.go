@@ -71,7 +71,7 @@ const (
 	idMetadata = "idempotency-key"
 )
 
-var errID = fmt.Errorf("%s is wrong; allowed: 1 to %d printable ASCII characters", idHeader, maxID)
+var errID = fmt.Errorf("%s is wrong; expected 1 to %d printable ASCII characters", idHeader, maxID)
 
 // validID tells whether text may be an idempotency key.
 func validID[T string | []byte](text T) bool {

@@ -1,6 +1,5 @@
 // Package static serves a directory, or one generated page, over HTTP/1.1
-// without TLS. It is the server of the published experiment http-concurrency
-// beside nginx.
+// without TLS. The published experiment http-concurrency runs it as well as nginx.
 //
 // GET and HEAD are answered, every other method with 405; a request with a body
 // is refused and its connection closed. Files have an entity tag and a date;

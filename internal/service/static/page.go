@@ -26,7 +26,7 @@ const (
 // compress. A size from 0 to 1 GiB is allowed.
 func NewPage(size int64, text bool) (Page, error) {
 	if size < 0 || size > maxPage {
-		return Page{}, fmt.Errorf("static: size is %d bytes; allowed: 0 to %d", size, maxPage)
+		return Page{}, fmt.Errorf("static: size is %d bytes; expected 0 to %d", size, maxPage)
 	}
 	p := Page{body: make([]byte, 0, size), contentType: typeOf("page.html")}
 	random := uint64(1)

@@ -1,5 +1,5 @@
-// Package work says what kind of work a function does for a program: that of its runtime,
-// its memory, its locks, its formats. The tables (go.go, kernel.go, libc.go, native.go, rust.go, managed.go,
+// Package work classifies functions by the kind of work they do for a program: runtime,
+// memory, locks, formats. The tables (go.go, kernel.go, libc.go, native.go, rust.go, managed.go,
 // libraries.go) are lists of names, and hold in any file or in some. To add a kind of function, add a line
 // with an example: the first line that matches holds. What a user's own function may be called, too, belongs
 // in a table that holds in the library's files only: no kind is better than a wrong one.

@@ -1,5 +1,5 @@
-// Package wiretest has what tests of targets have in common: servers that they script
-// byte by byte, and what is wanted of errors.
+// Package wiretest holds what tests of network targets share: servers that they script
+// byte by byte, and the errors that they expect.
 package wiretest
 
 import (

@@ -101,7 +101,7 @@ func (c *Counter) Increment(ctx context.Context, n int64, id string) (Change, er
 		return Change{}, c.count(unavailable(err))
 	}
 	if len(id) > maxID {
-		return Change{}, c.count(fmt.Errorf("redis: id is %d bytes long; allowed: up to %d", len(id), maxID))
+		return Change{}, c.count(fmt.Errorf("redis: id is %d bytes long; expected at most %d", len(id), maxID))
 	}
 	var (
 		change Change
