@@ -20,7 +20,7 @@ func TestLookup(t *testing.T) {
 			t.Errorf("New(%q) built %q", name, p.Design.Name)
 		}
 	}
-	const want = `design is "ring"; expected chan, chan-batch, spsc, mpsc, mpmc`
+	const want = `design is "ring"; expected chan, chan-batch, spsc, mpsc or mpmc`
 	if _, err := Lookup("ring"); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -35,7 +35,7 @@ var families = []family{
 		return pipe.New(c)
 	}, "pipe:DESIGN", "pipe"),
 	{schemes: []string{"func"}, config: func() any { return new(address) }},
-	of(script.Open, scripted, "FILE.js, FILE.mjs or FILE.ts, a script in the form of k6's"),
+	of(script.Open, scripted, "FILE.js, FILE.mjs or FILE.ts, a k6 script"),
 }
 
 // scripted is the family of targets with a script, whatever their scheme.

@@ -158,7 +158,7 @@ func TestMistakesHaveTheirPlace(t *testing.T) {
 		`3:1 http: is "4"; expected 1.1, 2 or 3`,
 		`2:1 proto: does not apply to http, https, http+unix; expected with grpc, grpcs`,
 		`6:1 wieght: is not known`,
-		`5:2 checks[1]: is "bdy exists", position 1: what is checked is "bdy"; allowed:`,
+		`5:2 checks[1]: is "bdy exists", position 1: what is checked is "bdy"; expected`,
 	}
 	plain := Target{"url": at(1, "http://h/"), "insecure": at(2, "true")}
 	_, opened := Opener{}.Open(t.Context(), plain)

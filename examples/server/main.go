@@ -1,5 +1,5 @@
-// Command server is a small HTTP service to try contend on. Its flags say what a request
-// costs, and whether the service now and then stands still.
+// Command server is a small HTTP service to try contend on. Its flags set what a request
+// costs, and whether the service freezes now and then.
 package main
 
 import (
@@ -13,11 +13,11 @@ import (
 )
 
 func main() {
-	listen := flag.String("listen", "localhost:8080", "address to serve at")
-	sums := flag.Int("sums", 20, "what a request computes: SHA-256 sums of 1 KiB")
-	wait := flag.Duration("wait", 0, "what a request waits for, as for a database")
+	listen := flag.String("listen", "localhost:8080", "address to listen on")
+	sums := flag.Int("sums", 20, "work per request: number of SHA-256 sums of 1 KiB")
+	wait := flag.Duration("wait", 0, "wait per request, as for a database")
 	pool := flag.Int("pool", 8, "how many requests can wait at a time")
-	stall := flag.Duration("stall", 0, "for how long everything stands still in each second")
+	stall := flag.Duration("stall", 0, "freeze for this long in every second")
 	flag.Parse()
 
 	var standing sync.RWMutex // held by whatever stalls

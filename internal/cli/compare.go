@@ -36,8 +36,7 @@ func newCompare(a *app) *cobra.Command {
 			"'docker run --rm -p {{port}}:80 image', in the foreground.\n\n" +
 			"With --revisions, --build builds the program from revisions of the git repository here. {{out}} is\n" +
 			"the path of the program, there and in the commands: one for all revisions, or one for each.\n\n" +
-			"Two result files can be compared too, but they were not interleaved: the comparison is unpaired,\n" +
-			"needs at least 6 rounds on each side, and gives no verdict unless both were measured alike.",
+			"Two result files are compared unpaired; they need 6 rounds each, and the same load and machine.",
 		Example: indent + "contend compare http://localhost:8081/ http://localhost:8082/\n" +
 			indent + "contend compare --url http://{{addr}}/status -c 50 -- './server-a -listen {{addr}}' './server-b -listen {{addr}}'\n" +
 			indent + "contend compare --url http://localhost:8080/ -- './server-a' './server-b'\n" +

@@ -47,7 +47,7 @@ func newFleetCheck(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [TARGET]",
 		Short: "Check in 10 s that workers can measure together",
-		Long: "Check that workers can measure together: same version, well-known clocks, idle machines. Also\n" +
+		Long: "Check that workers can measure together: same version, precisely known clocks, idle machines. Also\n" +
 			"measure how much each can send, which determines its share of the load, and check that a target, if\n" +
 			"given, responds to each of them.\n\n" +
 			"Exit codes:\n" +

@@ -16,10 +16,10 @@ import (
 	"contend/setting"
 )
 
-// offLine is a line of an experiment file that is not in force.
+// offLine is a commented-out line of an experiment file.
 var offLine = regexp.MustCompile(`(?m)^( *)#(\S)`)
 
-// With every line in force the file is valid, too: none shows what is not allowed.
+// With every line uncommented the file is valid too: none shows what is not allowed.
 func TestInitLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "all.yaml")
 	for _, args := range [][]string{
@@ -36,7 +36,7 @@ func TestInitLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		if found := offLine.FindAllString(string(text), -1); len(found) < 15 {
-			t.Errorf("%d lines are not in force", len(found))
+			t.Errorf("%d lines are commented out", len(found))
 		}
 		f, err := experiment.Parse("all.yaml", offLine.ReplaceAll(text, []byte("$1$2")))
 		if err != nil {
@@ -48,10 +48,10 @@ func TestInitLines(t *testing.T) {
 	}
 }
 
-// offMarked is a line that is not in force and says what its value is.
+// offMarked is a commented-out line that states what its value is.
 var offMarked = regexp.MustCompile(`(?m)^ *#(?:(\w+): (.*)|- .*) # (default|example)$`)
 
-// A line that is not in force says whether it shows the default, as the tags have it, or an example.
+// A commented-out line states whether it shows the default, as the tags have it, or an example.
 func TestInitSaysWhatIsDefault(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "all.yaml")
 	var out, errs strings.Builder
@@ -68,7 +68,7 @@ func TestInitSaysWhatIsDefault(t *testing.T) {
 	}
 	marked := offMarked.FindAllStringSubmatch(string(text), -1)
 	if off := offLine.FindAllString(string(text), -1); len(marked) != len(off) {
-		t.Errorf("%d of %d lines that are not in force say what their value is", len(marked), len(off))
+		t.Errorf("%d of %d commented-out lines state what their value is", len(marked), len(off))
 	}
 	count := map[string]int{}
 	for _, m := range marked {

@@ -16,7 +16,7 @@ import (
 type output struct {
 	JSON bool       `flag:"json" words:"write the result file to standard output, as JSON, instead of the page"`
 	File outputFile `flag:"output,o" words:"also write the result to this *file*, as JSON"`
-	Show bool       `flag:"show-secrets" words:"show passwords, tokens, cookies and keys instead of ***"`
+	Show bool       `flag:"show-secrets" words:"show passwords, tokens, cookies and keys, which are hidden otherwise"`
 }
 
 // outputFile is the path of a file that can be written: what is measured for minutes is

@@ -19,7 +19,7 @@ const redisVariable = "CONTEND_REDIS"
 // redisFlags say how a Redis is spoken to; where it is has other words in each
 // command.
 type redisFlags struct {
-	Auth string `flag:"redis-auth" words:"*place* of the password or user:password of the Redis: env:NAME or file:PATH"`
+	Auth string `flag:"redis-auth" words:"*place* to read the password or user:password of the Redis from: env:NAME or file:PATH"`
 	CA   string `flag:"redis-ca-file" words:"*file* with the trusted CA certificates for rediss://, in PEM form"`
 	Cert string `flag:"redis-cert-file" words:"*file* with the client certificate for rediss://, in PEM form"`
 	Key  string `flag:"redis-key-file" words:"*file* with its key, in PEM form"`

@@ -29,14 +29,14 @@ import (
 func newUplink(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "uplink",
-		Short:   "Drive and measure the LoRaWAN uplink router",
+		Short:   "Load and measure the LoRaWAN uplink router",
 		Example: indent + "contend uplink demo\n" + indent + "contend uplink gen flat -n 100000 --redis redis://localhost:6379",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
 			}
-			return usage(errors.New("uplink: name one of gen, sink and demo"))
+			return usage(errors.New("uplink: expects gen, sink or demo"))
 		},
 	}
 	cmd.AddCommand(newUplinkGen(a), newUplinkSink(a), newUplinkDemo(a))
@@ -77,8 +77,8 @@ func newUplinkGen(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gen flat|batch|rate",
 		Short: "Write uplinks to Redis as gateways do",
-		Long: "Write uplinks to Redis as gateways do. Each carries its creation time, encrypted; of rate, the time\n" +
-			"when it was due. The last one is an end marker.",
+		Long: "Write uplinks to Redis as gateways do. Each carries its creation time, encrypted; in mode rate, the\n" +
+			"time when it was due. The last one is an end marker.",
 		Example: indent + "contend uplink gen flat -n 100000 --redis redis://localhost:6379\n" +
 			indent + "contend uplink gen batch -b 10 -n 10000 -d 1.0 --redis redis://localhost:6379\n" +
 			indent + "contend uplink gen rate -r 8000 -n 80000 --redis redis://localhost:6379",
@@ -141,11 +141,11 @@ func newUplinkSink(a *app) *cobra.Command {
 	var o *options
 	cmd := &cobra.Command{
 		Use:   "sink",
-		Short: "Take uplinks from a router, solve and answer them, and report how late they were",
-		Long: "Take uplinks from a router over one WebSocket: solve the MIC challenge, decrypt the time stamp,\n" +
-			"answer. It ends with the end marker of the generator, or when nothing has come for --idle, and exits\n" +
-			"with 1 if an uplink is missing, or neither --expect nor the marker says how many were sent.\n" +
-			"Generator and sink must share a clock, that is run on one machine.",
+		Short: "Receive uplinks from a router, answer them, and report how late they were",
+		Long: "Receive uplinks from a router over one WebSocket: solve the MIC challenge, decrypt the time stamp,\n" +
+			"answer. Stop at the generator's end marker, or when nothing arrives for --idle. The exit code is 1\n" +
+			"if an uplink is missing, or if neither --expect nor the marker says how many were sent. Generator and\n" +
+			"sink must share a clock: run them on one machine.",
 		Example: indent + "contend uplink sink --url ws://127.0.0.1:8080/api/v1/stream/upstream/ --expect 100000",
 		Args:    arguments(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {

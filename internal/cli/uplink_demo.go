@@ -28,9 +28,9 @@ func newUplinkDemo(a *app) *cobra.Command {
 		Use:   "demo [flat|batch|rate]",
 		Short: "Run Redis, router, generator and sink here, and report",
 		Long: "Run Redis, router, generator and sink on this machine, send uplinks through all of them, and report\n" +
-			"how many came, how late, and what each program used; it exits with 1 if one is missing. Without a\n" +
-			"mode: 2000 uplinks per second for ten seconds. The embedded Redis needs nothing installed and is no\n" +
-			"measure of speed.",
+			"how many arrived, how late, and what each program used. The exit code is 1 if one is missing.\n" +
+			"Without a mode, send 2000 uplinks per second for ten seconds. The embedded Redis needs no\n" +
+			"installation, but do not measure speed with it.",
 		Example: indent + "contend uplink demo\n" +
 			indent + "contend uplink demo flat -n 100000 --redis managed\n" +
 			indent + "contend uplink demo rate -r poisson:8000 -n 80000 --redis auto",

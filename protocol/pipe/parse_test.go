@@ -38,7 +38,7 @@ invalid URL escape "%zz"`},
 		{"pipe:chan#x", `target is "pipe:chan#x"; expected pipe:NAME and pipe:NAME?setting=value&…`},
 		{"pipe:spsc?buffer=many&buffer=1&consumers=2&items=-1&print=perhaps", `buffer is given 2 times
 items is -1; expected 0 to 1099511627775
-print is "perhaps"; expected true, false
+print is "perhaps"; expected true or false
 consumers is 2; expected 1 with spsc`},
 		{"pipe:chan?batch=1e3", `batch is "1e3"; expected a whole number`},
 	}

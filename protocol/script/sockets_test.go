@@ -150,7 +150,7 @@ func TestWS(t *testing.T) {
 		{"event", `ws.connect(u + '/ws', {}, (s) => { s.on('opened', () => {}); });`, "expected binaryMessage, close"},
 		{"param", `ws.connect(u + '/ws', { header: {} }, () => {});`, "did you mean headers?"},
 		{"header", `ws.connect(u + '/ws', { headers: { Upgrade: 'x' } }, () => {});`, "header Upgrade is the handshake's own"},
-		{"URL", `ws.connect('http://localhost/', {}, () => {});`, "none of a WebSocket"},
+		{"URL", `ws.connect('http://localhost/', {}, () => {});`, "not a WebSocket URL"},
 		{"compression", `ws.connect(u + '/ws', { compression: 'gzip' }, () => {});`, "expected deflate"},
 		{"compression that is declined", `ws.connect(u + '/ws', { compression: 'deflate' }, (s) => { s.on('open', () => s.close()); });`, ""},
 		{"no function", `ws.connect(u + '/ws');`, "needs a URL and a function"},
@@ -184,7 +184,7 @@ func TestWebSockets(t *testing.T) {
 		{"event", `new WebSocket(u + '/ws').addEventListener('opened', () => {});`, "expected close, error"},
 		{"binary type", `new WebSocket(u + '/ws').binaryType = 'text';`, "expected arraybuffer, blob"},
 		{"subprotocol", `new WebSocket(u + '/ws', 'a b');`, "which is not a token"},
-		{"fragment", `new WebSocket(u + '/ws#a');`, "none of a WebSocket"},
+		{"fragment", `new WebSocket(u + '/ws#a');`, "not a WebSocket URL"},
 		{"param", `new WebSocket(u + '/ws', null, { header: {} });`, "did you mean headers?"},
 	})
 }

@@ -72,8 +72,8 @@ func (b *Body) In(own setting.Setting) setting.Setting {
 // for beside their own settings.
 type Common struct {
 	Body
-	BasicAuth Secret `file:"basic_auth" words:"*place* of user:password: env:NAME or file:PATH"`
-	Bearer    Secret `file:"bearer" words:"*place* of a bearer token: env:NAME or file:PATH"`
+	BasicAuth Secret `file:"basic_auth" words:"*place* to read user:password from: env:NAME or file:PATH"`
+	Bearer    Secret `file:"bearer" words:"*place* to read a bearer token from: env:NAME or file:PATH"`
 	CAFile    string `file:"ca_file" words:"*file* with the trusted CA certificates, in PEM form"`
 	Insecure  bool   `file:"insecure" words:"accept any certificate"`
 	CertFile  string `file:"cert_file" words:"*file* with the client certificate, in PEM form"`

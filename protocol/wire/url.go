@@ -122,8 +122,10 @@ func (o Origin) TLS(t TLS, protocols ...string) (*tls.Config, error) {
 	switch {
 	case o.Secure:
 		return t.Config(o.Hostname, protocols...)
+	case o.URL != nil && o.URL.Scheme == "http":
+		return nil, t.Refuse("requires an https URL")
 	case o.URL != nil:
-		return nil, t.Refuse("requires a URL with the scheme %ss", o.URL.Scheme)
+		return nil, t.Refuse("requires a %ss URL", o.URL.Scheme)
 	}
 	return nil, nil
 }
