@@ -229,7 +229,7 @@ func TestImpossibleDocuments(t *testing.T) {
 		{"why", "trials[0].why.calls[3].depth", 4, "trials[0].why.calls[3].depth is 4; expected 1 to 3"},
 		{"why", "trials[0].why.calls[3].depth", 0, "trials[0].why.calls[3].depth is 0; expected 1 to 3"},
 		{"why", "trials[0].why.calls[1].cpu_ns_per_op", []float64{1}, "trials[0].why.calls[1].cpu_ns_per_op are [1]; expected 0 or more, 2 of them"},
-		{"why", "trials[0].why.calls[1].cpu_ns_per_op", []float64{1, -1}, "trials[0].why.calls[1].cpu_ns_per_op are [1 -1]; allowed"},
+		{"why", "trials[0].why.calls[1].cpu_ns_per_op", []float64{1, -1}, "trials[0].why.calls[1].cpu_ns_per_op are [1 -1]; expected"},
 		{"sweep", "curves[0].visits[0]", nil, "curves[0].visits[0] lacks"},
 		{"sweep", "curves[0].design.visits", 1_000_000_000, "visits is 1000000000"},
 		{"published", "experiments[0].analyses[0].rows[0]", []string{"a"}, "experiments[0].analyses[0].rows[0] has 1 values for 4 columns"},

@@ -144,8 +144,8 @@ func newUplinkSink(a *app) *cobra.Command {
 		Short: "Receive uplinks from a router, answer them, and report how late they were",
 		Long: "Receive uplinks from a router over one WebSocket: solve the MIC challenge, decrypt the time stamp,\n" +
 			"answer. Stop at the generator's end marker, or when nothing arrives for --idle. The exit code is 1\n" +
-			"if an uplink is missing, or if neither --expect nor the marker says how many were sent. Generator and\n" +
-			"sink must share a clock: run them on one machine.",
+			"if an uplink is missing, or if neither --expect nor the marker says how many were sent. Generator\n" +
+			"and sink must share a clock: run them on one machine.",
 		Example: indent + "contend uplink sink --url ws://127.0.0.1:8080/api/v1/stream/upstream/ --expect 100000",
 		Args:    arguments(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
