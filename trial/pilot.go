@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -219,27 +220,37 @@ func (c course) warmed() time.Duration {
 	return at
 }
 
-// learn chooses the design of the rounds by the pilot: arms warm up for twice as long as the slowest took, or
-// for that long if the least number of rounds would take over half of the time. If that is long they are
-// also driven longer in each round, since a start costs more.
+// learn chooses the design of the rounds by the pilot: arms warm up for twice as long as the slowest took, and
+// if that is long they are also driven longer in each round, since a start costs more. The least number of rounds
+// fits into the time that is left: half of it is for warm-ups, unless an arm needs more to be level, a quarter for blocks.
 func (c *comparing) learn() {
 	d := &c.trials.Design
+	c.asked.Pilot = false
+	c.learnt = len(c.trials.Warmups) == len(c.arms)
+	var each time.Duration // that an arm may take of a round at a level; 0: it has no bound
+	if most := d.Most(len(c.arms) - 1); most > 0 {
+		each = max(1, (most-time.Since(c.began))/time.Duration(len(c.arms)*len(d.Levels)*d.leastRounds()))
+	}
 	warmup := d.Warmup
 	for _, w := range c.trials.Warmups {
 		long := 2 * w.Duration
-		if most := d.Most(len(c.arms) - 1); most > 0 {
-			long = min(long, most/time.Duration(2*len(c.arms)*d.leastRounds()))
+		if each > 0 {
+			long = min(long, each/2)
 		}
-		warmup = max(warmup, w.Duration, long)
+		if w.Steady {
+			long = max(long, w.Duration)
+		}
+		warmup = max(warmup, long)
 	}
-	c.asked.Pilot = false
-	c.learnt = len(c.trials.Warmups) == len(c.arms)
 	if warmup == d.Warmup {
 		return
 	}
 	starts := float64(warmup+pilotStretch) / float64(d.Warmup+pilotStretch) // what one costs now
-	d.Pairs = min(MaxPairs, int(math.Ceil(float64(d.Pairs)*math.Sqrt(starts))))
-	d.Warmup = warmup
+	pairs := min(MaxPairs, int(math.Ceil(float64(d.Pairs)*math.Sqrt(starts))))
+	if each > 0 {
+		pairs = min(pairs, max(d.Pairs, int(each/4/cmp.Or(d.Block, shortestBlock))))
+	}
+	d.Pairs, d.Warmup = pairs, warmup
 	c.asked.Warmup = d.Warmup
 }
 
