@@ -74,7 +74,7 @@ func tails(ctx context.Context, b *bench) error {
 		have[t.Slow]++
 	}
 	for have[true] < b.tails || have[false] < b.tails {
-		slow := have[true] <= have[false]
+		slow := have[true] < b.tails
 		t := tailed{Slow: slow, Seed: b.seed + uint64(len(all))}
 		if err := b.compareTails(ctx, &t); err != nil {
 			return err
