@@ -2,9 +2,7 @@ package loop
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"net"
 
 	"contend/errkind"
 )
@@ -17,17 +15,12 @@ type Secured interface {
 	Secured(state tls.ConnectionState) error
 }
 
-// noProtocol is the alert of a peer that speaks none of the protocols that were
-// offered to it (RFC 7301, section 3.2).
-const noProtocol tls.AlertError = 120
-
 // HandshakeError says that a handshake of TLS failed. It
 // is of kind TLS, unless the network or the clock failed, or the peer speaks
 // another protocol.
 func HandshakeError(err error) error {
 	err = secureError("TLS handshake", err)
-	var alert *net.OpError
-	if errors.As(err, &alert) && alert.Op == "remote error" && alert.Err.Error() == noProtocol.Error() {
+	if alert, ok := errkind.AlertOf(err); ok && alert == errkind.NoProtocol {
 		return &errkind.Error{Kind: errkind.Protocol, Err: err}
 	}
 	return err

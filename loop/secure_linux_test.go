@@ -152,7 +152,7 @@ func TestHandshakeErrorKinds(t *testing.T) {
 		err  error
 		want errkind.Kind
 	}{
-		{remote(noProtocol), errkind.Protocol},
+		{remote(errkind.NoProtocol), errkind.Protocol},
 		{remote(tls.AlertError(40)), errkind.TLS},
 		{errors.New("anything"), errkind.TLS},
 		{context.DeadlineExceeded, errkind.Timeout},

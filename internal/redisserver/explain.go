@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/redis/rueidis"
 )
 
 // Explain says of an error of this Redis where it is, and what is wrong with the URL or with the Redis where the
@@ -23,6 +25,10 @@ func (s *Server) Explain(err error) error {
 	return fmt.Errorf("no Redis at %s: %w%s", s.Place(), err, advice)
 }
 
+// notRESP is in the text of rueidis for what is no message of RESP. All else that advice looks for in texts are
+// replies of Redis.
+const notRESP = "unknown message type"
+
 // advice is what to do about an error; "": it says that itself.
 func (s *Server) advice(err error) string {
 	opt := s.Options()
@@ -36,7 +42,7 @@ func (s *Server) advice(err error) string {
 		return "it is one server and no node of a cluster, so the URL must name it alone, without addr"
 	case says("MOVED ", "ASK ", "CLUSTERDOWN ", "CROSSSLOT ") && !cluster:
 		return "it is a node of a cluster, so the URL must name another one, too, or this one twice: ?addr=HOST:PORT"
-	case says("CLUSTERDOWN ", "the slot has no redis node"):
+	case says("CLUSTERDOWN "), errors.Is(err, rueidis.ErrNoSlot):
 		return "some slots of the cluster have no node: redis-cli --cluster check HOST:PORT says which"
 	case says("unknown command 'SENTINEL'"):
 		return "it is no sentinel: those are what the URL must name beside master_set"
@@ -50,7 +56,7 @@ func (s *Server) advice(err error) string {
 		return "it wants a password"
 	case says("READONLY "):
 		return "it is a replica: the URL must name its master, or the sentinels of both"
-	case says("unknown message type"):
+	case says(notRESP):
 		return "what answers there is no Redis"
 	case opt.TLSConfig == nil && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
 		return "if it wants TLS, the URL must begin with rediss://"

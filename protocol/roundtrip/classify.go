@@ -4,12 +4,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"strings"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
 	"contend/errkind"
+	"contend/protocol/wire"
 )
 
 // classify gives an error of the libraries its kind. While dialing, what is
@@ -43,18 +43,13 @@ func isUnanswered(err error) bool {
 // isUnprocessed reports whether the server says that it did nothing with a request (RFC 9113,
 // section 8.7, RFC 9114, section 4.1.1).
 func isUnprocessed(err error) bool {
-	var (
-		stream streamError
-		local  *http3.Error
-	)
 	const refused = 7 // REFUSED_STREAM
-	switch {
-	case !isUnanswered(err):
+	if !isUnanswered(err) {
 		return false
-	case errors.As(err, &stream) && stream.Code == refused, errors.As(err, &local) && local.ErrorCode == http3.ErrCodeRequestRejected:
-		return true
 	}
-	return strings.Contains(err.Error(), "graceful shutdown GOAWAY") // of the streams that it names
+	stream, _, reset := wire.OfStream(err)
+	local, ended := errors.AsType[*http3.Error](err)
+	return reset && stream.Code == refused || ended && local.ErrorCode == http3.ErrCodeRequestRejected || wire.ShutsDown(err)
 }
 
 // kindOfQUIC returns the kind of an error of quic-go, or "". All of them say
@@ -91,35 +86,21 @@ func kindOfQUIC(err error) errkind.Kind {
 	return ""
 }
 
-// A streamError takes the fields of net/http's error of that name, which
-// errors.As copies into any struct that has the same.
-type streamError struct {
-	StreamID uint32
-	Code     uint32
-	Cause    error
-}
-
-// Error makes it an error, which errors.As asks for.
-func (streamError) Error() string { return "http2: stream error" }
-
-// kindOfHTTP2 returns the kind of an error of net/http's HTTP/2, or "". Where
-// there is no type it goes by the texts of Go 1.26; the tests provoke each.
+// kindOfHTTP2 returns the kind of an error of net/http's HTTP/2, or "".
 func kindOfHTTP2(err error) errkind.Kind {
 	var (
-		stream streamError
 		alert  *net.OpError
 		record tls.RecordHeaderError
 	)
-	text := err.Error()
+	_, byPeer, ofStream := wire.OfStream(err)
 	switch {
-	case errors.As(err, &stream) && stream.Cause != nil && stream.Cause.Error() == "received from peer":
+	case byPeer:
 		return errkind.Reset
-	case errors.As(err, &stream):
+	case ofStream:
 		return errkind.Protocol
 	case errors.As(err, &alert) && (alert.Op == "remote error" || alert.Op == "local error"), errors.As(err, &record):
 		return errkind.TLS
-	case strings.Contains(text, "GOAWAY"), strings.Contains(text, "client connection lost"),
-		strings.Contains(text, "connection closed"), strings.Contains(text, "client conn not usable"), strings.Contains(text, "could not be established"):
+	case wire.IsGone(err):
 		return errkind.Closed
 	}
 	return ""

@@ -4,11 +4,11 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http/httptrace"
-	"strings"
 	"sync"
 	"time"
 
 	"contend/errkind"
+	"contend/protocol/wire"
 )
 
 // Marks are how far a request has come, and when. Both engines set them, and the times of a request follow from
@@ -56,7 +56,7 @@ type stopwatch struct {
 // came. net/http has sent again by then what may be.
 func (s *stopwatch) stale(err error) (stale bool) {
 	s.set(func(m *marks, _ time.Duration) {
-		stale = s.idle && m.first == 0 && (errkind.IsLost(err) || strings.Contains(err.Error(), "server closed idle connection"))
+		stale = s.idle && m.first == 0 && (errkind.IsLost(err) || wire.ClosedIdle(err))
 	})
 	return stale
 }

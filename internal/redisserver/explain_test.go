@@ -1,0 +1,48 @@
+package redisserver
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/redis/rueidis"
+)
+
+// What rueidis says of a server that is no Redis, and of a cluster without slots, is recognised.
+func TestExplainTextsOfTheClient(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
+			go func() { _, _ = io.Copy(io.Discard, conn); conn.Close() }()
+		}
+	}()
+	s, err := Open(t.Context(), Config{URL: "redis://" + listener.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	options := s.Options()
+	options.ForceSingleClient = true
+	client, err := rueidis.NewClient(options)
+	if err == nil {
+		err = client.Do(t.Context(), client.B().Ping().Build()).Error()
+		client.Close()
+	}
+	if got := s.Explain(err); got == nil || !strings.Contains(got.Error(), "what answers there is no Redis") {
+		t.Errorf("not recognised: %v", got)
+	}
+	if got := s.Explain(fmt.Errorf("a key: %w", rueidis.ErrNoSlot)); !strings.Contains(got.Error(), "some slots of the cluster have no node") {
+		t.Errorf("not recognised: %v", got)
+	}
+}

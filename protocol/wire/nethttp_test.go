@@ -1,0 +1,138 @@
+package wire
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"contend/internal/testenv"
+	"contend/protocol/wire/wiretest"
+)
+
+// Each error that net/http tells by its text is provoked: another version of Go may say it otherwise.
+func TestTextsOfNetHTTP(t *testing.T) {
+	byPeer := func(err error) bool { _, byPeer, _ := OfStream(err); return byPeer }
+	for name, tt := range map[string]struct {
+		server func(net.Conn)
+		before int  // requests that are answered
+		ends   bool // the connection, before it is used again
+		text   string
+		is     func(error) bool
+	}{
+		"idle connection closed": {answersOnce, 1, true, closedIdle, ClosedIdle},
+		"stream reset":           {http2Server(resets), 0, false, resetByPeer, byPeer},
+		"shutdown":               {http2Server(sendsAway(http2.ErrCodeNo)), 0, false, shutsDown, ShutsDown},
+		"shutdown is an end":     {http2Server(sendsAway(http2.ErrCodeNo)), 0, false, goneAway, IsGone},
+		"sent away":              {http2Server(sendsAway(http2.ErrCodeProtocol)), 0, false, goneAway, IsGone},
+		"no answer to a ping":    {http2Server(func(*http2.Framer, uint32) {}), 0, false, pingLost, IsGone},
+		"never started":          {neverStarts, 0, true, neverStarted, IsGone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := dial(t, wiretest.Listen(t, tt.server), tt.before > 0)
+			for range tt.before {
+				if err := ask(t, conn); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for wait := time.Now(); tt.ends && conn.Err() == nil; time.Sleep(time.Millisecond) {
+				if time.Since(wait) > testenv.Patience {
+					t.Fatal("the end of the connection is not seen")
+				}
+			}
+			if err := ask(t, conn); err == nil || !tt.is(err) || !says(err, tt.text) {
+				t.Errorf("%q is not recognised: %v", tt.text, err)
+			}
+		})
+	}
+}
+
+// A connection of HTTP/2 that takes no more requests says so in words of its own, and so does one that is closed.
+func TestTextsOfEndedHTTP2(t *testing.T) {
+	conn := dial(t, wiretest.Listen(t, http2Server(sendsAway(http2.ErrCodeNo))), false)
+	_ = ask(t, conn)
+	if err := ask(t, conn); err == nil || !IsGone(err) || !says(err, notUsable) {
+		t.Errorf("%q is not recognised: %v", notUsable, err)
+	}
+	conn.Close()
+	if err := conn.Err(); err == nil || !IsGone(err) || !says(err, closed) {
+		t.Errorf("%q is not recognised: %v", closed, err)
+	}
+}
+
+// dial opens a connection of net/http.
+func dial(t *testing.T, address string, http1 bool) *http.ClientConn {
+	t.Helper()
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(http1)
+	protocols.SetUnencryptedHTTP2(!http1)
+	transport := &http.Transport{Protocols: protocols, HTTP2: &http.HTTP2Config{SendPingTimeout: 20 * time.Millisecond, PingTimeout: 20 * time.Millisecond}}
+	conn, err := transport.NewClientConn(t.Context(), "http", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// ask makes a request that net/http may not repeat, and reads its answer.
+func ask(t *testing.T, conn *http.ClientConn) error {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://h/", io.NopCloser(strings.NewReader("x")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := conn.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, answer.Body)
+	return errors.Join(err, answer.Body.Close())
+}
+
+// answersOnce answers one request of HTTP/1.1 and closes the connection.
+func answersOnce(conn net.Conn) {
+	defer conn.Close()
+	_, _ = conn.Read(make([]byte, 4096))
+	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+}
+
+// neverStarts closes a connection of HTTP/2 before it says anything.
+func neverStarts(conn net.Conn) {
+	_, _ = io.ReadFull(conn, make([]byte, len(http2.ClientPreface)))
+	_ = conn.(*net.TCPConn).CloseWrite() // with something unread, Close would reset it
+	_, _ = io.Copy(io.Discard, conn)
+}
+
+func resets(f *http2.Framer, id uint32) { _ = f.WriteRSTStream(id, http2.ErrCodeInternal) }
+
+// sendsAway says that no stream was taken.
+func sendsAway(code http2.ErrCode) func(*http2.Framer, uint32) {
+	return func(f *http2.Framer, _ uint32) { _ = f.WriteGoAway(0, code, nil) }
+}
+
+// http2Server does something about each stream of a connection, and answers nothing else.
+func http2Server(about func(f *http2.Framer, id uint32)) func(net.Conn) {
+	return func(conn net.Conn) {
+		if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
+			return
+		}
+		f := http2.NewFramer(conn, conn)
+		_ = f.WriteSettings()
+		for {
+			frame, err := f.ReadFrame()
+			if err != nil {
+				return
+			}
+			if headers, ok := frame.(*http2.HeadersFrame); ok {
+				about(f, headers.StreamID)
+			}
+		}
+	}
+}
