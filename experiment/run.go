@@ -103,7 +103,7 @@ func (e *Experiment) Run(ctx context.Context, o Options, doc *report.Document) e
 	case ctx.Err() != nil:
 		entry.Status = "interrupted"
 	case err != nil:
-		entry.Status, entry.Error = "failed", err.Error()
+		entry.Fail(err)
 	}
 	entry.Published = published(e.Published)
 	doc.Experiments = append(doc.Experiments, entry)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"contend/errkind"
+	"contend/failure"
 )
 
 // A Target is what is put under load. If it also implements io.Closer, Run
@@ -57,13 +58,17 @@ func Reach(ctx context.Context, name string, target Target, limit time.Duration)
 	limit = max(cmp.Or(limit, reachLimit), leastReach)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	switch err := r.Reach(ctx); {
-	case errkind.Of(err) == errkind.Timeout:
-		return fmt.Errorf("cannot reach %s: no connection within %v: %w", name, limit, err)
-	case err != nil:
-		return fmt.Errorf("cannot reach %s: %w", name, err)
+	err := r.Reach(ctx)
+	if err == nil {
+		return nil
 	}
-	return nil
+	facts := failure.Connecting(err)
+	if errkind.Of(err) == errkind.Timeout {
+		err = fmt.Errorf("no connection within %v: %w", limit, err)
+		facts = failure.Failure{Kind: failure.Silent, Cause: err.Error()}
+	}
+	facts.Address = name
+	return failure.About(fmt.Sprintf("cannot reach %s: ", name), err, facts)
 }
 
 // A VU is one simulated caller with its own state. One goroutine at a time

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"contend/expect"
+	"contend/failure"
 	"contend/finding"
 	"contend/internal/placement"
 	"contend/load"
@@ -31,8 +32,10 @@ type Document struct {
 	Command     string       `json:"command"` // run, compare, sweep, lab, …
 	Environment Environment  `json:"environment"`
 	Experiments []Experiment `json:"experiments,omitempty"`
-	// Failure is why a command without experiments could not measure to its end.
-	Failure string `json:"failure,omitempty"`
+	// Failure is why a command without experiments could not measure to its end, and Failures the
+	// same as values, from which pages are made.
+	Failure  string            `json:"failure,omitempty"`
+	Failures []failure.Failure `json:"failures,omitempty"`
 	// Arms are the alternatives of a comparison as they were typed.
 	Arms []Arm `json:"arms,omitempty"`
 	// Builds say what the arms are that were built for it.
@@ -195,9 +198,15 @@ type Experiment struct {
 	Published    []Published          `json:"published,omitempty"`
 	Analyses     []Analysis           `json:"analyses,omitempty"`
 	Expectations []expect.Expectation `json:"expectations,omitempty"`
-	// Error says why Status is failed.
+	// Error says why Status is failed, and Failures the same as values.
 	Error    string            `json:"error,omitempty"`
+	Failures []failure.Failure `json:"failures,omitempty"`
 	Warnings []finding.Warning `json:"warnings,omitempty"`
+}
+
+// Fail notes why the experiment could not be measured to its end.
+func (e *Experiment) Fail(err error) {
+	e.Status, e.Error, e.Failures = "failed", err.Error(), failure.All(err)
 }
 
 func (e Experiment) interrupted() bool { return e.Status == "interrupted" }
@@ -265,6 +274,9 @@ type Analysis struct {
 	Rows     [][]string `json:"rows,omitempty"`
 	Sentence []string   `json:"sentences"`
 }
+
+// Fail notes why a command without experiments could not measure to its end.
+func (d *Document) Fail(err error) { d.Failure, d.Failures = err.Error(), failure.All(err) }
 
 // Add takes the figures of trials into the document.
 func (d *Document) Add(at Place, t *trial.Trials) {

@@ -10,7 +10,7 @@ import (
 
 // What is advised where nothing answers follows from what the system said.
 func TestToReach(t *testing.T) {
-	for _, tt := range []struct{ at, why, want string }{
+	for _, tt := range []struct{ at, before, want string }{
 		{"http://h:1/", "connection refused", "start the server"},
 		{"http://h:1/", "lookup h on 10.0.0.1:53: no such host", "correct the name"},
 		{"http://h:1/", "lookup h: i/o timeout", "correct the name"},
@@ -27,8 +27,9 @@ func TestToReach(t *testing.T) {
 		{"https://h:1/", "TLS handshake: remote error: tls: internal error", "says of the handshake"},
 		{"https://h:1/", "the proxy http://p:1: dial tcp 127.0.0.1:1: connect: connection refused", "NO_PROXY"},
 	} {
-		if got := toReach(tt.at, tt.why); !strings.Contains(got, tt.want) {
-			t.Errorf("%s: %s: %q, want %q in it", tt.at, tt.why, got, tt.want)
+		f := failureIn("cannot reach "+tt.at+": "+tt.before, nil)
+		if got := toReach(f); f.Address != tt.at || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %s: %q, want %q in it", tt.at, tt.before, got, tt.want)
 		}
 	}
 }

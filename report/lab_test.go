@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"contend/expect"
+	"contend/failure"
 	"contend/finding"
 	"contend/metric"
 	"contend/report"
@@ -20,7 +21,8 @@ func lab() *report.Document {
 		counterExperiment(),
 		{ID: "routing", Title: "uplink routing", Question: "How many gateways?", Status: "planned", Source: "a thesis"},
 		{ID: "broken", Title: "a server that does not start", Status: "failed", Profile: "quick", Elapsed: 1234567890,
-			Error: "a: its process died: exit status 2\nstderr: panic: \x1b[31mno port\x1b[0m"},
+			Error:    "a: its process died: exit status 2\nstderr: panic: \x1b[31mno port\x1b[0m",
+			Failures: []failure.Failure{{Arm: "a", Kind: failure.Exited, Died: true, Cause: "exit status 2"}}},
 		{ID: "half", Title: "cut short", Status: "interrupted", Profile: "quick", Elapsed: time.Second},
 	}
 	d.Derive()

@@ -85,7 +85,9 @@ func Read(r io.Reader) (*Document, error) {
 		return nil, err
 	}
 	d.Derive()
-	return d, d.differs(data)
+	err = d.differs(data)
+	d.readFailures()
+	return d, err
 }
 
 // checkHead refuses what is no document of these schemas before it is decoded.

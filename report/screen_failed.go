@@ -3,9 +3,10 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"contend/failure"
 )
 
 // mostLastWords are the lines that a server left which are shown: the first of them, which may be
@@ -15,148 +16,108 @@ const (
 	firstLastWords = 3
 )
 
-// lastWords is where the error of a command's process ends and its last lines begin.
-var lastWords = regexp.MustCompile(`; end of its (stderr|stdout):\n`)
-
 // lastWord begins the lines of a page that a server wrote.
 const lastWord = "  │ "
 
-// failedServer begins what an error says of a server, also in the words of older documents.
-var failedServer = regexp.MustCompile(`^(its process died: )?(?:(?:subject|server) ([^:]+): )?`)
-
-// dialled says the address again, in the words of the system call, before the reason that it
-// cannot be reached.
-var dialled = regexp.MustCompile(`((?:cannot reach|connect to) \S+: )(?:[a-z]+: )?(?:dial: )?dial (?:tcp|udp|unix)[46]?(?: \S+)?: (?:connect: )?`)
-
-// unreached is an address at which nothing answers, and why.
-var unreached = regexp.MustCompile(`^cannot reach (\S+): (?:[a-z]+: )?(.*)$`)
-
-// whatToPut is the advice for a server that listens elsewhere.
-var whatToPut = regexp.MustCompile(`: (put [^;]*)`)
-
-// missingProgram is one that the system did not find.
-var missingProgram = regexp.MustCompile(`fork/exec (\S+): no such file or directory|exec: "([^"]+)": executable file not found in \S+`)
-
-// A failedArm is why an arm could not be measured.
-type failedArm struct {
-	name  string   // "": it is not known which
-	said  string   // what a sentence calls it
-	why   string   //
-	died  bool     // while it was measured
-	at    string   // where nothing answers; "": something else is wrong
-	more  []string // lines that say more of it
-	hint  string   // what to do; "": not known
-	find  string   // where to look for the program; "": it is there
-	put   string   // what to put into URL or command; "": they fit
-	words []string // its last, as lines
+// failures returns why the document could not be completed; none where failure is "".
+func (d *Document) failures() []failure.Failure {
+	list, text := d.Failures, d.failure()
+	if len(d.Experiments) == 1 {
+		list = d.Experiments[0].Failures
+	}
+	if len(list) == 0 && text != "" {
+		list = []failure.Failure{{Kind: failure.Other, Cause: text}}
+	}
+	return list
 }
 
 // failedScreen says what could not be measured, and why.
 func (d *Document) failedScreen() *screen {
-	var list []failedArm
-	for _, text := range d.byArm(d.failure()) {
-		list = append(list, d.failedArm(text))
-	}
+	list := d.failures()
 	one := list[0]
 	s := &screen{trust: "FAILED: there is no figure to believe", mood: bad, most: mostInProcess, care: new(findings),
-		next: cmp.Or(one.hint, "mend that, then the same command again")}
+		next: cmp.Or(clean(one.Advice), "mend that, then the same command again")}
 	names, why := distinctFailures(list)
 	switch {
-	case one.at != "":
+	case one.Unreached():
 		s.first = fmt.Sprintf("Nothing can be measured at %s: %s", names, why)
-		s.next = cmp.Or(one.hint, toReach(one.at, why))
+		s.next = cmp.Or(clean(one.Advice), toReach(one))
 		return s
-	case one.name == "":
+	case nameOf(one) == "":
 		s.first = "It could not be measured: " + why
-		s.body = slices.Concat(one.more, one.words)
+		s.body = slices.Concat(moreOf(one), lastWords(one))
 		return s
 	}
 	s.trust = "FAILED: there is no verdict, and figures until then say nothing"
-	s.first = fmt.Sprintf("%s %s: %s", names, either(one.died, "died while it was measured", "could not be measured"), why)
+	s.first = fmt.Sprintf("%s %s: %s", names, either(one.Died, "died while it was measured", "could not be measured"), why)
 	for _, f := range list {
-		if a, found := d.command(f.name); found {
+		if a, found := d.command(nameOf(f)); found {
 			s.body = append(s.body, standsFor(a.Name, a.Does))
 		}
 	}
-	s.body = slices.Concat(s.body, one.more, one.words) // others fail likewise, or their reason is in the first line
-	a, found := d.command(one.name)
-	switch {
-	case strings.HasPrefix(one.why, "another program listens at "):
-		s.next = "end that program, or let the command listen at {{addr}}"
-	case one.find != "":
-		s.next = one.find
-	case strings.HasSuffix(one.why, "ended unasked: exit status 0"):
-		s.next = "have the command stay in the foreground until it is stopped, without & and no daemon"
-	case one.put != "":
-		s.next = one.put
-	case found:
-		s.next = "start it alone, and see why: " + strings.NewReplacer("{{addr}}", "127.0.0.1:8080", "{{port}}", "8080").Replace(a.Does)
-	}
+	s.body = slices.Concat(s.body, moreOf(one), lastWords(one)) // the others fail for the same reason, or the first line has theirs
+	s.next = cmp.Or(d.afterFailure(one), s.next)
 	return s
 }
 
-// byArm splits an error that says of several arms, one behind the other, why they failed.
-func (d *Document) byArm(text string) []string {
-	begins := []int{0}
-	for i := range text {
-		if text[i] == '\n' && slices.ContainsFunc(d.Arms, func(a Arm) bool { return strings.HasPrefix(text[i+1:], a.Name+": ") }) {
-			begins = append(begins, i+1)
-		}
+// afterFailure is the advice about a server that contend starts; "": there is none.
+func (d *Document) afterFailure(f failure.Failure) string {
+	a, found := d.command(nameOf(f))
+	switch {
+	case f.Kind == failure.AddressTaken:
+		return "end that program, or let the command listen at {{addr}}"
+	case f.Kind == failure.NoProgram:
+		return toFind(f.Program)
+	case f.Kind == failure.Exited && f.Exit != nil && *f.Exit == 0:
+		return "have the command stay in the foreground until it is stopped, without & and no daemon"
+	case f.Advice != "":
+		return clean(f.Advice)
+	case found:
+		return "start it alone, and see why: " + strings.NewReplacer("{{addr}}", "127.0.0.1:8080", "{{port}}", "8080").Replace(a.Does)
 	}
-	var texts []string
-	for n, begin := range begins {
-		end := len(text)
-		if n+1 < len(begins) {
-			end = begins[n+1]
-		}
-		texts = append(texts, strings.TrimSpace(text[begin:end]))
-	}
-	return texts
+	return ""
 }
 
-// failedArm reads the error of one arm.
-func (d *Document) failedArm(text string) failedArm {
-	f := failedArm{said: "The server"}
-	f.why, f.words = lastLines(text)
-	f.why, f.hint, _ = strings.Cut(f.why, "\n")
-	f.hint = clean(f.hint)
-	why, more, _ := strings.Cut(f.why, "; ")
-	if m := whatToPut.FindStringSubmatch(more); m != nil {
-		more, f.put = strings.Replace(more, m[0], "", 1), m[1]
+// nameOf is the name of a failure's server; "": unknown.
+func nameOf(f failure.Failure) string { return cmp.Or(f.Arm, f.Server) }
+
+// whyOf is the cause of a failure in a few words.
+func whyOf(f failure.Failure) string {
+	why := f.Cause
+	if f.Kind == failure.NoProgram {
+		why = "there is no program " + f.Program
 	}
-	if more != "" {
-		f.more = indented(clean(more), "  ", textWidth)
+	if f.Worker != "" {
+		why = "worker " + f.Worker + ": " + why
 	}
-	f.why = dialled.ReplaceAllString(why, "$1")
-	for _, a := range d.Arms {
-		if rest, ok := strings.CutPrefix(strings.TrimPrefix(f.why, "arm "), a.Name+": "); ok {
-			f.name, f.said, f.why = a.Name, a.Name, rest
-		}
+	return why
+}
+
+// moreOf are the lines of a page that say more of a failure.
+func moreOf(f failure.Failure) []string {
+	if f.More == "" {
+		return nil
 	}
-	m := failedServer.FindStringSubmatch(f.why)
-	f.name, f.died, f.why = cmp.Or(f.name, m[2]), m[1] != "", strings.TrimPrefix(f.why, m[0])
-	f.find = toFind(f.why)
-	f.why = missingProgram.ReplaceAllString(f.why, "there is no program $1$2")
-	if to := unreached.FindStringSubmatch(f.why); to != nil {
-		f.at, f.why = to[1], to[2]
-	}
-	return f
+	return indented(clean(f.More), "  ", textWidth)
 }
 
 // distinctFailures says which failed, and why: once where it is the same of all.
-func distinctFailures(list []failedArm) (names, why string) {
+func distinctFailures(list []failure.Failure) (names, why string) {
 	var all, whys []string
-	same := true
+	same, first := true, whyOf(list[0])
 	for _, f := range list {
-		name := cmp.Or(f.at, f.said)
+		name := cmp.Or(f.Arm, "The server")
+		if f.Unreached() {
+			name = f.Address
+		}
 		if slices.Contains(all, name) {
 			continue
 		}
-		all, whys = append(all, name), append(whys, name+": "+f.why)
-		same = same && f.why == list[0].why
+		all, whys = append(all, name), append(whys, name+": "+whyOf(f))
+		same = same && whyOf(f) == first
 	}
 	if same {
-		return enumerated(all), list[0].why
+		return enumerated(all), first
 	}
 	return enumerated(all), strings.Join(whys, "; ")
 }
@@ -170,19 +131,18 @@ func (d *Document) command(name string) (Arm, bool) {
 	return d.Arms[i], true
 }
 
-// lastLines takes what a server left behind off an error.
-func lastLines(text string) (why string, shown []string) {
-	at := lastWords.FindStringSubmatchIndex(text)
-	if at == nil {
-		return text, nil
+// lastWords are the lines of a page with what a server left.
+func lastWords(f failure.Failure) []string {
+	if len(f.LastWords) == 0 {
+		return nil
 	}
-	lines := strings.Split(strings.Trim(text[at[1]:], "\n"), "\n")
-	shown = append(shown, fmt.Sprintf("  the last that it wrote to %s:", text[at[2]:at[3]]))
+	lines := slices.Clone(f.LastWords)
 	if rest := len(lines) - mostLastWords; rest > 0 {
 		lines = slices.Replace(lines, firstLastWords, firstLastWords+rest+1, "…")
 	}
+	shown := []string{fmt.Sprintf("  the last that it wrote to %s:", clean(f.Stream))}
 	for _, line := range lines {
-		shown = append(shown, lastWord+clean(strings.TrimPrefix(line, "\t")))
+		shown = append(shown, lastWord+clean(line))
 	}
-	return text[:at[0]], shown
+	return shown
 }

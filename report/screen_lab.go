@@ -354,7 +354,7 @@ func (d *Document) afterLab(list []reply) string {
 		switch profile := longerProfile(e.Profile); {
 		case r.standing == failed:
 			failures = append(failures, e.name())
-			mend = cmp.Or(mend, toFind(e.Error))
+			mend = cmp.Or(mend, e.toFind())
 		case r.standing == disbelieved && len(d.nothingRight(d.primaryOf(e))) > 0:
 			spoilt = append(spoilt, d.toMend(d.nothingRight(d.primaryOf(e))[0]))
 		case r.standing == disbelieved:

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"contend/expect"
+	"contend/failure"
 	"contend/finding"
 	"contend/metric"
 	"contend/report"
@@ -93,7 +94,7 @@ func labPages() map[string]*report.Document {
 	}
 	wrong := report.Experiment{ID: "wrong", File: "own.yaml", Title: "two servers", Status: "done", Parts: []report.Part{{Name: "main"}}}
 	absent := wrong
-	absent.Status, absent.Error = "failed", "inputq: server inputq: fork/exec ./orders: no such file or directory"
+	absent.Status, absent.Error, absent.Failures = "failed", "a text", []failure.Failure{missing("inputq", "./orders")}
 	pages := map[string]*report.Document{
 		"why":      diagnosed(one(answered, comparing(10)), 0, why.Work{Kind: "channels", Function: "runtime.chansend", Time: 1200}),
 		"answered": one(answered, comparing(10)), "undecided": one(asking("undecided", lock), comparing(40)), "invalid": one(asking("invalid", lock), comparing(60)),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"contend/errkind"
 	"contend/expect"
+	"contend/failure"
 	"contend/hist"
 	"contend/load"
 	"contend/metric"
@@ -66,15 +68,20 @@ func screens() map[string]struct {
 		"run-guard": {followed(runDocument(batched("guard:mutex?kind=add-get", 1_000_000_000)), "contend guard"), 15}, "run-pipe": {followed(runDocument(batched("pipe:chan", 28_000_000)), "contend pipe"), 15},
 		"why": {costly(), 15 + 14}, "why-waiting": {waiting(), 15 + 3}, "why-mixed": {mixed(), 15 + 5}, "why-traced": {traced(), 15 + 7}, "why-untraced": {untraced(), 15 + 5}, "why-not": {diagnosed(oneLevel(20), 0), 15 + 2}, "why-unsampled": {unsampled(), 15 + 2}, "why-failed": {failed(), 15 + 4}, "why-untold": {untold(), 15 + 2},
 		"why-levels":       {diagnosed(comparison(), time.Millisecond, why.Work{Kind: "scheduler", Function: "runtime.gopark", Time: 1200}), 15 + 6 + 3},
-		"failed-died":      {failedWith("B: its process died: server B: ended: exit status 7; end of its stderr:\n\tlistening\n\tout of luck"), 20},
-		"failed-usage":     {failedWith("A: server A: not ready: ended unasked: exit status 2; end of its stderr:\n\tunknown flag: -bogus" + strings.Repeat("\n\t  -flag\n\t\tits meaning", 8)), 20},
-		"failed-unreached": {&report.Document{Schema: report.Schema, Command: "run", Failure: "cannot reach http://localhost:9/: http: dial: dial tcp 127.0.0.1:9: connect: connection refused"}, 20},
+		"failed-died":      {failedWith(ended("B", true, 7, "listening", "out of luck")), 20},
+		"failed-usage":     {failedWith(ended("A", false, 2, append([]string{"unknown flag: -bogus"}, slices.Repeat([]string{"  -flag", "\tits meaning"}, 8)...)...)), 20},
+		"failed-unreached": {unreached("run", failure.Failure{Kind: failure.Refused, Address: "http://localhost:9/", Cause: "connection refused"}), 20},
 		"failed-sweep":     {failedSweep(), 20},
-		"failed-both":      {failedWith("A: server A: not ready: ended unasked: exit status 2; end of its stderr:\n\tno port\nB: server B: not ready: ended unasked: exit status 2; end of its stderr:\n\tno port"), 20},
-		"failed-paths":     {failedWith("A: server A: fork/exec ./orders: no such file or directory\nB: server B: exec: \"orders\": executable file not found in $PATH"), 20},
-		"failed-nobody": {&report.Document{Schema: report.Schema, Command: "compare", Arms: []report.Arm{{Name: "A", Does: "http://localhost:1/"}, {Name: "B", Does: "http://localhost:2/"}},
-			Failure: "A: cannot reach http://localhost:1/: http: dial: dial tcp 127.0.0.1:1: connect: connection refused\nB: cannot reach http://localhost:2/: http: dial: dial tcp 127.0.0.1:2: connect: connection refused"}, 20},
-		"failed-start": {failedWith("arm B: subject B: fork/exec ./orders: no such file or directory"), 20},
+		"failed-both":      {failedWith(ended("A", false, 2, "no port"), ended("B", false, 2, "no port")), 20},
+		"failed-paths":     {failedWith(missing("A", "./orders"), missing("B", "orders")), 20},
+		"failed-nobody": {unreached("compare", failure.Failure{Arm: "A", Kind: failure.Refused, Address: "http://localhost:1/", Cause: "connection refused"},
+			failure.Failure{Arm: "B", Kind: failure.Refused, Address: "http://localhost:2/", Cause: "connection refused"}), 20},
+		"failed-start": {failedWith(missing("B", "./orders")), 20},
+		"failed-taken": {failedWith(failure.Failure{Arm: "A", Kind: failure.AddressTaken, Address: "127.0.0.1:80", Cause: "another program listens at 127.0.0.1:80, on which the command insists: end that one"}), 20},
+		"failed-astray": {failedWith(failure.Failure{Arm: "A", Kind: failure.NotReady, Cause: "not ready after 10s: nobody listens at 127.0.0.1:80", More: "it listens on port 81, while the URL has the port 80; it wrote nothing",
+			Advice: "put the same port into the URL and the command"}), 20},
+		"failed-daemon": {failedWith(ended("A", false, 0)), 20},
+		"failed-worker": {failedWith(failure.Failure{Arm: "A", Server: "orders", Worker: "w1", Kind: failure.NotReady, Cause: "not ready after 10s", Stream: "stdout", LastWords: []string{"waiting"}}), 20},
 	}
 }
 
@@ -326,16 +333,44 @@ func batched(target string, ops int64) *load.Result {
 
 // failedSweep is of a command that does not start.
 func failedSweep() *report.Document {
-	return &report.Document{Schema: report.Schema, Command: "sweep", Failure: "server server: fork/exec ./orders: no such file or directory",
+	return &report.Document{Schema: report.Schema, Command: "sweep", Failure: "a text", Failures: []failure.Failure{{Server: "server", Kind: failure.NoProgram, Program: "./orders"}},
 		Arms: []report.Arm{{Name: "server", Does: "./orders -listen {{addr}}"}}}
 }
 
-// failedWith is a comparison of two commands that ended with an error.
-func failedWith(text string) *report.Document {
+// failedWith is a comparison of two commands that could not be measured.
+func failedWith(list ...failure.Failure) *report.Document {
 	d := document("compare")
 	d.Arms = []report.Arm{{Name: "A", Does: "./orders -listen {{addr}}"}, {Name: "B", Does: "./orders -queue -listen {{addr}}"}}
-	d.Experiments = []report.Experiment{{ID: "compare", Title: "B against A", Status: "failed", Error: text}}
+	d.Experiments = []report.Experiment{{ID: "compare", Title: "B against A", Status: "failed", Error: "a text", Failures: list}}
 	return d
+}
+
+// unreached is of servers that are not there.
+func unreached(command string, list ...failure.Failure) *report.Document {
+	d := &report.Document{Schema: report.Schema, Command: command, Failure: "a text", Failures: list}
+	for _, f := range list {
+		if f.Arm != "" {
+			d.Arms = append(d.Arms, report.Arm{Name: f.Arm, Does: f.Address})
+		}
+	}
+	return d
+}
+
+// ended is a server that ended before it was ready, or died under load.
+func ended(name string, died bool, status int, words ...string) failure.Failure {
+	f := failure.Failure{Arm: name, Server: name, Kind: failure.Exited, Died: died, Exit: &status, Cause: fmt.Sprintf("ended unasked: exit status %d", status)}
+	if !died {
+		f.Cause = "not ready: " + f.Cause
+	}
+	if f.Stream, f.LastWords = "stderr", words; words == nil {
+		f.Stream, f.More = "", "it wrote nothing"
+	}
+	return f
+}
+
+// missing is a server whose program is not there.
+func missing(name, program string) failure.Failure {
+	return failure.Failure{Arm: name, Server: name, Kind: failure.NoProgram, Program: program, Cause: "exec: not found"}
 }
 
 // Each page keeps to its lines and to the width of a terminal, in either alphabet.
@@ -402,7 +437,7 @@ func TestNarrowScreens(t *testing.T) {
 
 // What a server wrote last may look like an axis.
 func TestLastWordsStayInNarrowScreens(t *testing.T) {
-	d := failedWith("A: server A: not ready: ended unasked: exit status 2; end of its stderr:\n\t├── config.yaml ── line 3: the port is missing, or is no number")
+	d := failedWith(ended("A", false, 2, "├── config.yaml ── line 3: the port is missing, or is no number"))
 	var b strings.Builder
 	if err := d.Screen(&b, report.Look{Width: 40}); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/failure"
 	"contend/internal/gotrace"
 	"contend/report"
 	"contend/trial"
@@ -181,7 +182,8 @@ func unsampled() *report.Document {
 // failed has a server that died while it was sampled.
 func failed() *report.Document {
 	d := oneLevel(20)
-	d.Trials[0].Why = &trial.Diagnosis{Failed: "inputq: its process died: ended unasked: exit status 7; end of its stderr:\nno more \x1b[31mlicences"}
+	d.Trials[0].Why = &trial.Diagnosis{Failed: "inputq: its process died: ended unasked: exit status 7; end of its stderr:\n\tno more \x1b[31mlicences",
+		Failures: []failure.Failure{ended("inputq", true, 7, "no more \x1b[31mlicences")}}
 	d.Derive()
 	return d
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/failure"
 	"contend/internal/unit"
 	"contend/metric"
 	"contend/trial"
@@ -352,15 +353,18 @@ func (d *Document) notDiagnosed(c Comparison) []string {
 func (d *Document) noWhy(of *trial.Diagnosis) (said string, words []string) {
 	switch {
 	case of.Failed != "":
-		f := d.failedArm(of.Failed)
-		who := f.name
+		f := failure.Failure{Cause: of.Failed}
+		if len(of.Failures) > 0 {
+			f = of.Failures[0]
+		}
+		who := nameOf(f)
 		switch {
-		case who != "" && f.died:
+		case who != "" && f.Died:
 			who += " died while it was sampled: "
 		case who != "":
 			who += ": "
 		}
-		return "Why: not known: " + clean(who+f.why) + "; the comparison does not rest on that", f.words
+		return "Why: not known: " + clean(who+whyOf(f)) + "; the comparison does not rest on that", lastWords(f)
 	case len(of.Profiles) == 0:
 		return "Why: it cannot be sampled here: " + clean(strings.Join(of.Missing, "; ")), nil
 	}

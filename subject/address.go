@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"contend/failure"
 )
 
 // loopback is the host where none is given.
@@ -138,7 +140,8 @@ func vacant(addr string) error {
 		return nil
 	}
 	conn.Close()
-	return fmt.Errorf("another program listens at %s, on which the command insists: end that one", addr)
+	return failure.With(fmt.Errorf("another program listens at %s, on which the command insists: end that one", addr),
+		failure.Failure{Kind: failure.AddressTaken, Address: addr})
 }
 
 func reserve(host string) (net.Listener, string, error) {

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/failure"
 	"contend/internal/rebind"
 )
 
@@ -94,10 +95,24 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 	go s.live(launched)
 	if err := <-launched; err != nil {
 		<-s.done
-		return nil, err
+		return nil, notStarted(err)
 	}
 	timeout := cmp.Or(cfg.StartTimeout, defaultStartTimeout)
 	return s, s.becomeReady(ctx, timeout, cfg.Ready.probes(addrs, watch, s.container != nil, cfg.said(addrs)))
+}
+
+// notStarted adds to the error of a start which program is missing, if one is.
+func notStarted(err error) error {
+	name := ""
+	if missing, ok := errors.AsType[*exec.Error](err); ok && errors.Is(err, exec.ErrNotFound) {
+		name = missing.Name
+	} else if at, ok := errors.AsType[*fs.PathError](err); ok && at.Op == "fork/exec" && errors.Is(err, fs.ErrNotExist) {
+		name = at.Path
+	}
+	if name == "" {
+		return err
+	}
+	return failure.With(err, failure.Failure{Kind: failure.NoProgram, Program: name})
 }
 
 // becomeReady waits until the probes hold, or abandons the subject.
@@ -181,26 +196,40 @@ func (s *Subject) abandon(reason error) error {
 		reason = errors.Join(reason, <-s.unmoved)
 	}
 	if errors.Is(reason, errEnded) {
-		return fmt.Errorf("not ready: %w", s.err)
+		ended, _ := failure.Of(s.err)
+		return failure.With(fmt.Errorf("not ready: %w", s.err), failure.Failure{Cause: "not ready: " + ended.Cause, More: ended.More})
 	}
-	return fmt.Errorf("%w%s%s", reason, astray, s.lastLines())
+	return s.parting(reason, astray, failure.Failure{Kind: failure.NotReady})
 }
 
-// astray says where the subject listens in place of its address, and what it was given
-// of that, if the command does not have it; "" where it listens there, too.
-func (s *Subject) astray() string {
+// A stray says where the subject listens instead of its address, and how it was told that address if
+// not by its command. It is zero if the subject listens there.
+type stray struct {
+	found  []string // sentences
+	advice string   // follows the last of them
+}
+
+func (s stray) String() string {
+	if s.advice == "" {
+		return strings.Join(s.found, "; ")
+	}
+	return strings.Join(s.found, "; ") + ": " + s.advice
+}
+
+func (s *Subject) astray() (found stray) {
 	addr := s.addrs[""]
 	if addr == "" {
-		return ""
+		return stray{}
 	}
-	text, advice := "", ""
+	insisted, advice := "", ""
 	_, port, _ := net.SplitHostPort(addr)
 	switch {
 	case s.onlyPORT:
-		text = fmt.Sprintf("; it was told its port only by PORT=%s in its environment, since the command has neither {{addr}} nor {{port}}", port)
-		advice = ": put localhost and that port into the URL, or {{addr}} or {{port}} into the command"
+		found.found = append(found.found, fmt.Sprintf("it was told its port only by PORT=%s in its environment, since the command has neither {{addr}} nor {{port}}", port))
+		advice = "put localhost and that port into the URL, or {{addr}} or {{port}} into the command"
 	case s.insists:
-		advice = fmt.Sprintf(", while the URL has the port %s: put the same port into the URL and the command", port)
+		insisted = ", while the URL has the port " + port
+		advice = "put the same port into the URL and the command"
 	}
 	at, err := netip.ParseAddrPort(addr)
 	if err != nil { // of a name of the loopback
@@ -209,11 +238,12 @@ func (s *Subject) astray() string {
 	places, there := s.listens(at)
 	switch {
 	case there:
-		return ""
+		return stray{}
 	case len(places) > 0:
-		text += "; it listens on " + strings.Join(s.saidOf(places, at.Addr()), " and ") + advice
+		found.found = append(found.found, "it listens on "+strings.Join(s.saidOf(places, at.Addr()), " and ")+insisted)
+		found.advice = advice
 	}
-	return text
+	return found
 }
 
 // saidOf are the places as users know them: of what is at all addresses, or at the one that
@@ -242,14 +272,26 @@ func (s *Subject) lostItsAddress(err error) bool {
 	return strings.Contains(output, "address already in use") || strings.Contains(output, "eaddrinuse") || strings.Contains(output, "port is already allocated")
 }
 
-// lastLines is the end of standard error, or if that is empty of standard output.
-func (s *Subject) lastLines() string {
-	stream, text := "stderr", s.stderr.text()
-	if text == "" {
-		stream, text = "stdout", s.stdout.text()
+// parting adds to the cause of a failure where the subject listens instead, and the end of its
+// standard error, or if that is empty of its standard output.
+func (s *Subject) parting(cause error, at stray, facts failure.Failure) error {
+	facts.Cause, facts.Advice = cause.Error(), at.advice
+	facts.Stream = "stderr"
+	last := s.stderr.text()
+	if last == "" {
+		facts.Stream, last = "stdout", s.stdout.text()
 	}
-	if text == "" {
-		return "; it wrote nothing"
+	more, text := at.found, ""
+	if at.found != nil {
+		text = "; " + at.String()
 	}
-	return fmt.Sprintf("; end of its %s:\n\t%s", stream, strings.ReplaceAll(text, "\n", "\n\t"))
+	if last == "" {
+		facts.Stream, more = "", append(more, "it wrote nothing")
+		text += "; it wrote nothing"
+	} else {
+		facts.LastWords = strings.Split(last, "\n")
+		text += fmt.Sprintf("; end of its %s:\n\t%s", facts.Stream, strings.ReplaceAll(last, "\n", "\n\t"))
+	}
+	facts.More = strings.Join(more, "; ")
+	return failure.With(fmt.Errorf("%w%s", cause, text), facts)
 }

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os/exec"
 	"runtime"
 	"time"
 
+	"contend/failure"
 	"contend/internal/perf"
 )
 
@@ -79,8 +81,20 @@ func (s *Subject) conclude(waited error) {
 	if s.stopping {
 		return
 	}
+	facts := failure.Failure{Kind: failure.Exited}
+	if status, exited := exitStatus(waited); exited {
+		facts.Exit = &status
+	}
 	if waited == nil {
 		waited = errors.New("exit status 0")
 	}
-	s.err = fmt.Errorf("%w: %w%s", errEnded, waited, s.lastLines())
+	s.err = s.parting(fmt.Errorf("%w: %w", errEnded, waited), stray{}, facts)
+}
+
+// exitStatus is that of a process, of which Wait said what it did, unless a signal ended it.
+func exitStatus(waited error) (status int, exited bool) {
+	if ended, ok := errors.AsType[*exec.ExitError](waited); ok {
+		return ended.ExitCode(), ended.Exited()
+	}
+	return 0, waited == nil
 }

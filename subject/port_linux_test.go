@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/failure"
 	"contend/internal/testenv"
 )
 
@@ -131,6 +132,10 @@ func TestAstray(t *testing.T) {
 			_, err := Start(t.Context(), tt.cfg)
 			if err == nil || !regexp.MustCompile(tt.want).MatchString(err.Error()) {
 				t.Errorf("error is\n%v\nwant\n%s", err, tt.want)
+			}
+			f, _ := failure.Of(err)
+			if f.Kind != failure.NotReady || strings.Contains(f.More, "put ") || (f.Advice != "") != strings.Contains(tt.want, ": put ") {
+				t.Errorf("%v carries %+v", err, f)
 			}
 			if found := regexp.MustCompile(`listens on (\S+?)[:,;] `).FindStringSubmatch(fmt.Sprint(err)); found != nil && found[1] != "port" && !strings.HasSuffix(err.Error(), "\t"+found[1]) {
 				t.Errorf("it does not listen on %s:\n%v", found[1], err)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"contend/failure"
 	"contend/finding"
 	"contend/internal/perf"
 	"contend/internal/rebind"
@@ -135,7 +136,7 @@ func Start(ctx context.Context, cfg Config) (*Subject, error) {
 		s, err = start(ctx, cfg)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("server %s: %w", cfg.Name, err)
+		return nil, called(cfg.Name, err)
 	}
 	return s, nil
 }
@@ -164,7 +165,12 @@ func (s *Subject) Err() error {
 	if s.err == nil {
 		return nil
 	}
-	return fmt.Errorf("server %s: %w", s.name, s.err)
+	return called(s.name, s.err)
+}
+
+// called says which server an error is about.
+func called(name string, err error) error {
+	return failure.About("server "+name+": ", err, failure.Failure{Server: name})
 }
 
 // Stderr returns the last lines, at most 20, of standard error, as it was up to

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"contend/failure"
 	"contend/internal/perf"
 	"contend/load"
 	"contend/subject"
@@ -291,8 +292,11 @@ func named(arm string, err error) error {
 	if arm == "" {
 		return err
 	}
-	return fmt.Errorf("%s: %w", arm, err)
+	return failure.About(arm+": ", err, failure.Failure{Arm: arm})
 }
+
+// Facts are those of package failure.
+func (e *DiedError) Facts() failure.Failure { return failure.Failure{Arm: e.Arm, Died: true} }
 
 // Unwrap returns how the process ended.
 func (e *DiedError) Unwrap() error { return e.Err }

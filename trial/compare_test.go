@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"contend/failure"
 	"contend/finding"
 	"contend/load"
 	"contend/metric"
@@ -292,6 +293,9 @@ func TestDeathEndsTheTrial(t *testing.T) {
 		var died *DiedError
 		if !errors.As(err, &died) || died.Arm != "b" || !errors.Is(err, errDied) {
 			t.Errorf("error %v, want arm b to have died", err)
+		}
+		if f := failure.All(err); len(f) != 1 || f[0].Arm != "b" || !f[0].Died || f[0].Cause != errDied.Error() {
+			t.Errorf("it carries %+v", f)
 		}
 		if len(trials.Blocks) == 0 || len(trials.Results) == 0 {
 			t.Error("the blocks before the death are lost")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/failure"
 	"contend/internal/perf"
 	"contend/internal/symbol"
 	"contend/load"
@@ -57,7 +58,8 @@ type Diagnosis struct {
 	TraceOverhead float64       `json:"trace_overhead,omitempty"`
 	Elapsed       time.Duration `json:"elapsed_ns"`
 	// Failed is why the rounds did not come to their end; of such there is nothing else.
-	Failed string `json:"failed,omitempty"`
+	Failed   string            `json:"failed,omitempty"`
+	Failures []failure.Failure `json:"failures,omitempty"` // the same as values
 	// Missing says what could not be seen, and what to do about it.
 	Missing []string `json:"missing,omitempty"`
 	// Untraced are the arms without execution traces.
@@ -106,7 +108,7 @@ func Diagnose(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe
 	case errors.As(err, new(*perf.UnavailableError)):
 		return &Diagnosis{Missing: []string{perf.InShort(err)}}, nil
 	case err != nil:
-		return &Diagnosis{Failed: err.Error()}, nil
+		return &Diagnosis{Failed: err.Error(), Failures: failure.All(err)}, nil
 	}
 	return diagnosis, nil
 }

@@ -257,7 +257,7 @@ func (a *app) reachAll(ctx context.Context, c *compareFlags, arms []arm, timeout
 		opened, err := a.open(ctx, c.spec.target().With("url", one.does), timeout, nil)
 		closeTarget(opened)
 		if exit, ok := errors.AsType[*exitError](err); ok && exit.code == exitFailed {
-			away = append(away, fmt.Errorf("%s: %w", one.name, exit.err))
+			away = append(away, about(one.name, exit.err))
 		} else if err != nil {
 			return err
 		}
@@ -372,7 +372,7 @@ func (a *app) unmeasured(ctx context.Context, doc *report.Document, out destinat
 	if !ok || exit.code != exitFailed {
 		return err
 	}
-	doc.Failure = exit.err.Error()
+	doc.Fail(exit.err)
 	return a.written(ctx, doc, out, exit.err)
 }
 

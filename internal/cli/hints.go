@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"contend/errkind"
+	"contend/failure"
 	"contend/load"
 	"contend/protocol"
 	"contend/protocol/wire"
@@ -51,9 +53,7 @@ var hints = []struct {
 		},
 	},
 	{
-		func(_ context.Context, t trouble) bool {
-			return t.err != nil && (strings.Contains(t.err.Error(), "certificate required") || strings.Contains(t.err.Error(), "bad certificate"))
-		},
+		func(_ context.Context, t trouble) bool { return wantsCertificate(t.err) },
 		func(trouble) string {
 			return "the server requires a client certificate that it trusts: --cert-file FILE --key-file FILE"
 		},
@@ -146,7 +146,12 @@ func hinted(err error, hint string) error {
 	if hint == "" {
 		return err
 	}
-	return fmt.Errorf("%w\n%s", err, hint)
+	return failure.With(fmt.Errorf("%w\n%s", err, hint), failure.Failure{Advice: hint})
+}
+
+// about says which variant an error is about.
+func about(name string, err error) error {
+	return failure.About(name+": ", err, failure.Failure{Arm: name})
 }
 
 // hintOf is that of the first result of a document without any right answer, unless one of
@@ -203,10 +208,14 @@ func speaksOldTLS(ctx context.Context, address string) bool {
 	return agrees(tls.VersionTLS10, tls.VersionTLS11) && !agrees(tls.VersionTLS12, tls.VersionTLS13)
 }
 
-// lacksHTTP2 says whether a handshake ended because the server would not choose HTTP/2,
-// by the texts of crypto/tls for the server's alert and of grpc-go 1.85.
-func lacksHTTP2(err error) bool {
-	return err != nil && (strings.Contains(err.Error(), "no application protocol") || strings.Contains(err.Error(), "missing selected ALPN"))
+// lacksHTTP2 says whether a handshake ended because the server would not choose HTTP/2.
+func lacksHTTP2(err error) bool { return err != nil && failure.Connecting(err).Kind == failure.NoALPN }
+
+// wantsCertificate says whether a server ended a handshake because of our certificate (RFC 8446, section 6.2).
+func wantsCertificate(err error) bool {
+	const badCertificate, unknownAuthority, certificateRequired = 42, 48, 116
+	alert, ok := errkind.AlertOf(err)
+	return ok && (alert == badCertificate || alert == unknownAuthority || alert == certificateRequired)
 }
 
 // speaksHTTP1 says whether a server answers a request of HTTP/1.1, whatever it answers.

@@ -160,7 +160,7 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 		return usage(setting.FlagErrors(a.longEnough(err)))
 	}
 	if err != nil && ctx.Err() == nil {
-		doc.Failure = err.Error()
+		doc.Fail(err)
 	}
 	doc.Next = s.next(a, doc)
 	if up != nil {

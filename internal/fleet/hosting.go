@@ -14,6 +14,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"contend/internal/secret"
 	"contend/internal/symbol"
 	"contend/pace"
 	"contend/trial"
@@ -227,7 +228,7 @@ func (s *hosted) do(h *hosting, c *call) (o response, err error) {
 // failed is the response to a call that failed. A server's last words are among it.
 func (h *hosting) failed(err error) response {
 	o := failed(err)
-	o.Failure.Text = h.host.Hide(o.Failure.Text)
+	*o.Failure = secret.In(*o.Failure, h.host.Hide)
 	return o
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"contend/failure"
 	"contend/internal/perf"
 	"contend/internal/placement"
 	"contend/internal/symbol"
@@ -111,7 +112,7 @@ func (r *remote) watch(ctx context.Context) {
 		case <-every.C:
 		}
 		if !r.fleet.there(r.worker.ID) {
-			r.die(fmt.Errorf("worker %s: server %s: %w", r.worker.Name, r.name, errGone))
+			r.die(r.gone())
 			return
 		}
 		_ = r.fleet.conn.PublishRequest(servingPrefix+r.worker.ID, r.inbox, text) // soon it is said again
@@ -122,8 +123,18 @@ func (r *remote) watch(ctx context.Context) {
 func (r *remote) hear(m *nats.Msg) {
 	var o response
 	if json.Unmarshal(m.Data, &o) == nil && o.Failure != nil && (o.Ended || r.isStarted()) {
-		r.die(fmt.Errorf("worker %s: %w", r.worker.Name, o.Failure))
+		r.die(r.theirs(o.Failure))
 	}
+}
+
+// theirs says which worker an error is of.
+func (r *remote) theirs(err error) error {
+	return failure.About("worker "+r.worker.Name+": ", err, failure.Failure{Worker: r.worker.Name})
+}
+
+// gone is the error of a server whose worker is.
+func (r *remote) gone() error {
+	return r.theirs(failure.About("server "+r.name+": ", errGone, failure.Failure{Server: r.name}))
 }
 
 // isStarted says whether the worker has to know of the server.
@@ -165,7 +176,7 @@ func (r *remote) ask(ctx context.Context, c call) (o response, err error) {
 				err = o.Failure
 			}
 			if err != nil {
-				err = fmt.Errorf("worker %s: %w", r.worker.Name, err)
+				err = r.theirs(err)
 			}
 			return o, err
 		case ctx.Err() != nil:
@@ -173,7 +184,7 @@ func (r *remote) ask(ctx context.Context, c call) (o response, err error) {
 		case errors.Is(err, nats.ErrConnectionClosed):
 			return o, err
 		case !r.fleet.there(r.worker.ID):
-			return o, fmt.Errorf("worker %s: server %s: %w", r.worker.Name, r.name, errGone)
+			return o, r.gone()
 		}
 	}
 }

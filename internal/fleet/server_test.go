@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/failure"
 	"contend/internal/perf"
 	"contend/internal/placement"
 	"contend/internal/symbol"
@@ -97,7 +98,8 @@ func offer(t *testing.T, at Address, worker string, subjects ...string) (started
 	for _, name := range subjects {
 		h.Subjects[name] = func(ctx context.Context, s trial.Setup) (trial.Server, error) {
 			if name == "broken" {
-				return nil, errors.New("server broken: not ready: exit status 2; end of its stderr:\n\tno such flag")
+				return nil, failure.With(errors.New("server broken: not ready: exit status 2; end of its stderr:\n\tno such flag"),
+					failure.Failure{Server: "broken", Kind: failure.Exited, Cause: "not ready: exit status 2", LastWords: []string{"no such flag"}})
 			}
 			server := &fakeServer{setup: s, ended: make(chan struct{})}
 			started <- server
@@ -267,6 +269,10 @@ func TestServersThatCannotBeStarted(t *testing.T) {
 		server, err := f.Start(t.Context(), c.name, c.setup, c.generators, nil)
 		if err == nil || server != nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "knows nothing") {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+		want := failure.Failure{Worker: "a", Server: "broken", Kind: failure.Exited, Cause: "not ready: exit status 2", LastWords: []string{"no such flag"}}
+		if got, _ := failure.Of(err); c.name == "broken" && !reflect.DeepEqual(got, want) {
+			t.Errorf("%v carries %+v, want %+v", err, got, want)
 		}
 	}
 	server := begin(t, f, "b/both", workers)

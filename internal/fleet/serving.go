@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"contend/failure"
 	"contend/internal/perf"
 	"contend/internal/placement"
 	"contend/internal/symbol"
@@ -92,7 +93,7 @@ const (
 
 // An response is what a call has come to.
 type response struct {
-	Failure *failure          `json:"failure,omitempty"`
+	Failure *refusal          `json:"failure,omitempty"`
 	Ended   bool              `json:"ended,omitempty"` // the server, unasked
 	Addrs   map[string]string `json:"addrs,omitempty"`
 	Layout  *placement.Layout `json:"layout,omitempty"` // of a start that has a Placement
@@ -102,30 +103,42 @@ type response struct {
 	Samples []byte            `json:"samples,omitempty"` // packed
 }
 
-// A failure is an error of which is told what its reader asks.
-type failure struct {
+// A refusal is an error of which is told what its reader asks.
+type refusal struct {
 	Text        string                 `json:"text"`
+	Values      *failure.Failure       `json:"values,omitempty"`      // of a server that could not be measured
 	Ended       bool                   `json:"ended,omitempty"`       // os.ErrProcessDone
 	Unsupported bool                   `json:"unsupported,omitempty"` // errors.ErrUnsupported
 	Unavailable *perf.UnavailableError `json:"unavailable,omitempty"`
 }
 
 func failed(err error) response {
-	f := &failure{Text: err.Error(), Ended: errors.Is(err, os.ErrProcessDone), Unsupported: errors.Is(err, errors.ErrUnsupported)}
+	f := &refusal{Text: err.Error(), Ended: errors.Is(err, os.ErrProcessDone), Unsupported: errors.Is(err, errors.ErrUnsupported)}
 	f.Unavailable, _ = errors.AsType[*perf.UnavailableError](err)
+	if values, ok := failure.Of(err); ok {
+		f.Values = &values
+	}
 	return response{Failure: f}
 }
 
 // Error is that of the worker.
-func (f *failure) Error() string { return f.Text }
+func (f *refusal) Error() string { return f.Text }
+
+// Facts are those of package failure.
+func (f *refusal) Facts() failure.Failure {
+	if f.Values == nil {
+		return failure.Failure{}
+	}
+	return *f.Values
+}
 
 // Is and As make it the errors that it was.
-func (f *failure) Is(target error) bool {
+func (f *refusal) Is(target error) bool {
 	return f.Ended && target == os.ErrProcessDone || f.Unsupported && target == errors.ErrUnsupported
 }
 
 // As is for errors.As.
-func (f *failure) As(target any) bool {
+func (f *refusal) As(target any) bool {
 	if at, ok := target.(**perf.UnavailableError); ok && f.Unavailable != nil {
 		*at = f.Unavailable
 		return true

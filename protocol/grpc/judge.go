@@ -87,6 +87,10 @@ func madeUp(st *status.Status, l *channel) (errkind.Kind, bool) {
 	return "", false
 }
 
+// lacksALPN reports that a server shook hands and chose no protocol, which is how one that does not
+// speak HTTP/2 does it.
+func lacksALPN(err error) bool { return strings.Contains(err.Error(), "missing selected ALPN") }
+
 // isRefusal reports that grpc-go did not send the call because its last
 // attempt to connect failed.
 func isRefusal(err error) bool {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"contend/errkind"
+	"contend/failure"
 )
 
 var (
@@ -29,6 +30,9 @@ type watched struct {
 func (w *watched) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := w.TransportCredentials.ClientHandshake(ctx, authority, raw)
 	if err != nil {
+		if lacksALPN(err) {
+			err = failure.With(err, failure.Failure{Kind: failure.NoALPN})
+		}
 		w.link.failed(&errkind.Error{Kind: handshakeKind(err), Err: err})
 		return nil, nil, err
 	}

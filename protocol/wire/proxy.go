@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
+
+	"contend/failure"
 )
 
 // Proxies returns which proxy what is asked of a URL goes through, nil for none: by the variables
@@ -106,7 +108,7 @@ func (p *Proxy) Tunnel(address string) func(ctx context.Context) (net.Conn, erro
 		d := net.Dialer{KeepAlive: -1}
 		conn, err := d.DialContext(ctx, "tcp", p.Address())
 		if err != nil {
-			return nil, fmt.Errorf("%v: %w", p, err)
+			return nil, failed(fmt.Errorf("%v: %w", p, err))
 		}
 		stop := context.AfterFunc(ctx, func() { conn.Close() })
 		err = p.connect(conn, address)
@@ -115,10 +117,15 @@ func (p *Proxy) Tunnel(address string) func(ctx context.Context) (net.Conn, erro
 		}
 		if err != nil {
 			conn.Close()
-			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: failed(err)}
 		}
 		return conn, nil
 	}
+}
+
+// failed says that no connection was made because of the proxy, which the error names.
+func failed(err error) error {
+	return failure.With(err, failure.Failure{Kind: failure.Proxy, Cause: err.Error()})
 }
 
 // connect asks for the tunnel.

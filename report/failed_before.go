@@ -1,0 +1,137 @@
+package report
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"contend/failure"
+)
+
+// Documents of contend up to 0.2 have failures as texts alone. This file reads them. It matches the
+// words of those versions, so it stays as it is when today's words change.
+
+// readFailures adds values where the document has failures as texts alone.
+func (d *Document) readFailures() {
+	fill := func(list *[]failure.Failure, text string) {
+		if text != "" && len(*list) == 0 {
+			*list = failuresIn(text, d.Arms)
+		}
+	}
+	fill(&d.Failures, d.Failure)
+	for i := range d.Experiments {
+		fill(&d.Experiments[i].Failures, d.Experiments[i].Error)
+	}
+	for i := range d.Trials {
+		if of := d.Trials[i].Why; of != nil {
+			fill(&of.Failures, of.Failed)
+		}
+	}
+}
+
+var (
+	// endOfOutput is where the error of a command's process ends and its last lines begin.
+	endOfOutput = regexp.MustCompile(`; end of its (stderr|stdout):\n`)
+	// ofServer begins what an error says of a server.
+	ofServer = regexp.MustCompile(`^(its process died: )?(?:(?:subject|server) ([^:]+): )?`)
+	// dialled says the address again, in the words of the system call, before the reason that it
+	// cannot be reached.
+	dialled = regexp.MustCompile(`((?:cannot reach|connect to) \S+: )(?:[a-z]+: )?(?:dial: )?dial (?:tcp|udp|unix)[46]?(?: \S+)?: (?:connect: )?`)
+	// unreached is an address at which nothing answers, and why.
+	unreached = regexp.MustCompile(`^cannot reach (\S+): (?:[a-z]+: )?(.*)$`)
+	// whatToPut is the advice for a server that listens elsewhere.
+	whatToPut = regexp.MustCompile(`: (put [^;]*)`)
+	// missingProgram is one that the system did not find.
+	missingProgram = regexp.MustCompile(`fork/exec (\S+): no such file or directory|exec: "([^"]+)": executable file not found in \S+`)
+	// taken is an address at which somebody else listens.
+	taken = regexp.MustCompile(`^another program listens at ([^,]+)`)
+	// exited is how a process ended.
+	exited = regexp.MustCompile(`ended(?: unasked)?: (?:exit status (\d+)$)?`)
+)
+
+// kindsBefore are what the system said of a connection: the first that a text holds.
+var kindsBefore = []struct {
+	says string
+	kind failure.Kind
+}{
+	{"lookup ", failure.NoHost},
+	{"no such host", failure.NoHost},
+	{"server misbehaving", failure.NameServer},
+	{"read udp ", failure.NoQUIC},
+	{"no connection within ", failure.Silent},
+	{"the proxy ", failure.Proxy},
+	{"cannot assign requested address", failure.NoLocalPort},
+	{"no such file or directory", failure.NoSocket},
+	{"permission denied", failure.Forbidden},
+	{"operation not permitted", failure.Filtered},
+	{"network is unreachable", failure.NoNetwork},
+	{"no route to host", failure.NoRoute},
+	{"too many open files", failure.NoFiles},
+	{"connection reset by peer", failure.Ended},
+	{"TLS handshake", failure.Handshake},
+	{"EOF", failure.Ended},
+	{"connection refused", failure.Refused},
+}
+
+// failuresIn splits a text that says of several arms, one behind the other, why they failed.
+func failuresIn(text string, arms []Arm) (list []failure.Failure) {
+	begin := 0
+	for i := range text {
+		if text[i] == '\n' && slices.ContainsFunc(arms, func(a Arm) bool { return strings.HasPrefix(text[i+1:], a.Name+": ") }) {
+			list = append(list, failureIn(strings.TrimSpace(text[begin:i]), arms))
+			begin = i + 1
+		}
+	}
+	return append(list, failureIn(strings.TrimSpace(text[begin:]), arms))
+}
+
+// failureIn reads the error of one arm.
+func failureIn(text string, arms []Arm) (f failure.Failure) {
+	if at := endOfOutput.FindStringSubmatchIndex(text); at != nil {
+		f.Stream = text[at[2]:at[3]]
+		for _, line := range strings.Split(strings.Trim(text[at[1]:], "\n"), "\n") {
+			f.LastWords = append(f.LastWords, strings.TrimPrefix(line, "\t"))
+		}
+		text = text[:at[0]]
+	}
+	text, f.Advice, _ = strings.Cut(text, "\n")
+	f.Cause, f.More, _ = strings.Cut(text, "; ")
+	if m := whatToPut.FindStringSubmatch(f.More); m != nil {
+		f.More, f.Advice = strings.Replace(f.More, m[0], "", 1), m[1]
+	}
+	f.Cause = dialled.ReplaceAllString(f.Cause, "$1")
+	for _, a := range arms {
+		if rest, ok := strings.CutPrefix(strings.TrimPrefix(f.Cause, "arm "), a.Name+": "); ok {
+			f.Arm, f.Cause = a.Name, rest
+		}
+	}
+	m := ofServer.FindStringSubmatch(f.Cause)
+	f.Died, f.Server, f.Cause = m[1] != "", m[2], strings.TrimPrefix(f.Cause, m[0])
+	classifyBefore(&f)
+	return f
+}
+
+// classifyBefore finds the kind of a failure in its cause.
+func classifyBefore(f *failure.Failure) {
+	f.Kind = failure.Other
+	if m := missingProgram.FindStringSubmatch(f.Cause); m != nil {
+		f.Kind, f.Program = failure.NoProgram, m[1]+m[2]
+	} else if m := unreached.FindStringSubmatch(f.Cause); m != nil {
+		f.Kind, f.Address, f.Cause = failure.Unreached, m[1], m[2]
+		for _, one := range slices.Backward(kindsBefore) {
+			if strings.Contains(f.Cause, one.says) {
+				f.Kind = one.kind
+			}
+		}
+	} else if m := taken.FindStringSubmatch(f.Cause); m != nil {
+		f.Kind, f.Address = failure.AddressTaken, m[1]
+	} else if m := exited.FindStringSubmatch(f.Cause); m != nil {
+		f.Kind = failure.Exited
+		if status, err := strconv.Atoi(m[1]); err == nil {
+			f.Exit = &status
+		}
+	} else if strings.HasPrefix(f.Cause, "not ready ") {
+		f.Kind = failure.NotReady
+	}
+}
