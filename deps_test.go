@@ -155,6 +155,18 @@ var heavy = map[string][]string{
 	"go.uber.org/goleak":                      {"guard/guardtest"},
 }
 
+// texts names the files that match texts of errors, and whose texts these are: a library's, each with a test that
+// fails when the library says it otherwise; replies of Redis, which are protocol; or those of documents that were
+// written before failures were values. All else goes by types and values.
+var texts = map[string]string{
+	"errkind/alert.go":                "crypto/tls",
+	"protocol/wire/nethttp.go":        "net/http",
+	"protocol/grpc/judge.go":          "grpc-go",
+	"internal/redisserver/explain.go": "rueidis, and replies of Redis",
+	"protocol/http/requests.go":       "encoding/json",
+	"report/failed_before.go":         "documents of contend up to 0.2",
+}
+
 type goPackage struct {
 	ImportPath, Dir string
 	GoFiles         []string
@@ -344,6 +356,101 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// Texts of errors are matched in the files of a table alone: elsewhere a new wording would silently change what is
+// done.
+func TestTextsOfErrorsAreNotMatched(t *testing.T) {
+	for file := range texts {
+		if _, err := os.Stat(file); err != nil {
+			t.Errorf("the table names a file that is not there: %v", err)
+		}
+	}
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, "contend/")
+		if matches([]string{"internal/uplink/...", "internal/redisserver/redistest", "protocol/wire/wiretest"}, name) {
+			continue // what they match are replies of Redis, and what tests want
+		}
+		files := token.NewFileSet()
+		for _, file := range p.GoFiles {
+			if texts[name+"/"+file] != "" {
+				continue
+			}
+			parsed, err := parser.ParseFile(files, filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, at := range textMatches(parsed) {
+				t.Errorf("%s matches the text of an error", files.Position(at))
+			}
+		}
+	}
+}
+
+// textMatches returns where a file looks for words in what an Error method returns, or in a variable that holds it.
+func textMatches(file *ast.File) (found []token.Pos) {
+	held := map[string]bool{}
+	var isText func(e ast.Expr) bool
+	isText = func(e ast.Expr) bool {
+		if x, ok := e.(*ast.Ident); ok {
+			return held[x.Name]
+		}
+		call, ok := e.(*ast.CallExpr)
+		if !ok {
+			return false
+		}
+		s, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		x, _ := s.X.(*ast.Ident)
+		return s.Sel.Name == "Error" && len(call.Args) == 0 || x != nil && x.Name == "strings" && len(call.Args) > 0 && isText(call.Args[0])
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			clear(held)
+		case *ast.AssignStmt:
+			if x, ok := n.Lhs[0].(*ast.Ident); ok && len(n.Lhs) == 1 && isText(n.Rhs[0]) {
+				held[x.Name] = true
+			}
+		case *ast.SwitchStmt:
+			if isText(n.Tag) {
+				found = append(found, n.Pos())
+			}
+		case *ast.BinaryExpr:
+			if (n.Op == token.EQL || n.Op == token.NEQ) && isText(n.X) != isText(n.Y) && !isNil(n.Y) {
+				found = append(found, n.Pos())
+			}
+		case *ast.CallExpr:
+			if looksForWords(n) && slices.ContainsFunc(n.Args, isText) {
+				found = append(found, n.Pos())
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func isNil(e ast.Expr) bool { // what a result of rueidis is compared with
+	x, ok := e.(*ast.Ident)
+	return ok && x.Name == "nil"
+}
+
+// looksForWords says whether a call is one of package strings or of a regular expression that looks for anything but
+// the end of a line.
+func looksForWords(call *ast.CallExpr) bool {
+	s, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || len(call.Args) == 0 {
+		return false
+	}
+	if x, ok := s.X.(*ast.Ident); !ok || x.Name != "strings" {
+		return strings.HasPrefix(s.Sel.Name, "Match") || strings.HasPrefix(s.Sel.Name, "Find") || strings.HasPrefix(s.Sel.Name, "ReplaceAll")
+	}
+	if line, ok := call.Args[len(call.Args)-1].(*ast.BasicLit); ok && line.Value == `"\n"` {
+		return false
+	}
+	return slices.Contains([]string{"Contains", "HasPrefix", "HasSuffix", "Index", "LastIndex", "Cut", "CutPrefix", "CutSuffix", "EqualFold", "Split", "Count"}, s.Sel.Name)
+}
+
 // The checks above are themselves tried on what they must find.
 func TestPatterns(t *testing.T) {
 	tests := []struct {
@@ -367,6 +474,28 @@ func TestPatterns(t *testing.T) {
 		"example.org/x": "example.org/x"} {
 		if got := moduleOf(path); got != want {
 			t.Errorf("moduleOf(%s) = %s, want %s", strconv.Quote(path), got, want)
+		}
+	}
+}
+
+func TestTextMatches(t *testing.T) {
+	for code, want := range map[string]int{
+		`strings.Contains(err.Error(), "refused")`:                            1,
+		`text := err.Error(); _ = strings.HasPrefix(text, "dial")`:            1,
+		`text := strings.ToLower(err.Error()); _ = pattern.MatchString(text)`: 1,
+		`_ = e.Err.Error() == "EOF"`:                                          1,
+		`switch err.Error() { case "EOF": }`:                                  1,
+		`first, _, _ := strings.Cut(err.Error(), "\n"); _ = first`:            0, // its first line
+		`_ = errors.Is(err, io.EOF)`:                                          0,
+		`_ = strings.Contains(name, "x") && err != nil`:                       0,
+		`_ = a.Error() == b.Error()`:                                          0,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "", "package p; func f() { "+code+" }", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(textMatches(file)); got != want {
+			t.Errorf("%s: %d found, want %d", code, got, want)
 		}
 	}
 }
