@@ -167,6 +167,10 @@ var texts = map[string]string{
 	"report/failed_before.go":         "documents of contend up to 0.2",
 }
 
+// deployOnly are modules that deploy/go.mod alone may require, although tests could import them here: with
+// what they need they were half of go.mod and most of what the first `go test ./...` compiled.
+var deployOnly = []string{"github.com/compose-spec/", "github.com/moby/", "k8s.io/", "sigs.k8s.io/"}
+
 type goPackage struct {
 	ImportPath, Dir string
 	GoFiles         []string
@@ -191,6 +195,20 @@ func TestImports(t *testing.T) {
 			}
 			if module := moduleOf(imported); module != "" && !matches(heavy[module], name) {
 				t.Errorf("%s imports %s, which is allowed in %v only", name, imported, heavy[module])
+			}
+		}
+	}
+}
+
+func TestModulesOfDeployStayThere(t *testing.T) {
+	for file, wanted := range map[string]bool{"go.mod": false, "deploy/go.mod": true} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, prefix := range deployOnly {
+			if strings.Contains(string(text), "\t"+prefix) != wanted {
+				t.Errorf("%s requires a module of %s: %v, want %v", file, prefix, !wanted, wanted)
 			}
 		}
 	}
