@@ -37,15 +37,15 @@ type Design struct {
 	PlannedRounds int `json:"planned_rounds" default:"40" min:"1"`
 }
 
-// MaxPooled bounds the rounds of all experiments: the spread takes the square of
+// maxPooled bounds the rounds of all experiments: the spread takes the square of
 // their number.
-const MaxPooled = 1000
+const maxPooled = 1000
 
 // Validate returns every mistake of the design at once.
 func (d Design) Validate() error {
 	errs := []error{d.Study.Validate(), setting.Check(d)}
-	if most := MaxPooled / max(1, d.Compare.Rounds); d.Experiments > most {
-		errs = append(errs, setting.At(&d, &d.Experiments).OutOf(d.Experiments, fmt.Sprintf("1 to %d, %d rounds in all of them", most, MaxPooled)))
+	if most := maxPooled / max(1, d.Compare.Rounds); d.Experiments > most {
+		errs = append(errs, setting.At(&d, &d.Experiments).OutOf(d.Experiments, fmt.Sprintf("1 to %d, %d rounds in all of them", most, maxPooled)))
 	}
 	compare := d.Compare
 	compare.Pairs = 1
@@ -267,7 +267,7 @@ func (c *Calibration) Derive() {
 	}
 	c.Alarms.Low, c.Alarms.High = stat.Binomial(c.Alarms.Alarms, c.Alarms.Comparisons, c.Design.Confidence)
 	for _, m := range c.Design.Metrics {
-		if len(logs[m]) > MaxPooled {
+		if len(logs[m]) > maxPooled {
 			continue // was never measured so
 		}
 		spread := stat.Spread(logs[m], c.Design.Confidence)

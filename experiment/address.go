@@ -33,9 +33,9 @@ func (s started) at(url string) string {
 	return atPort.ReplaceAllString(strings.ReplaceAll(url, "{{addr}}", s.addr), "${1}"+port)
 }
 
-// FixedPort returns the port of a URL on the loopback that has no {{addr}} and no
+// fixedPort returns the port of a URL on the loopback that has no {{addr}} and no
 // {{port}} of its own, as its server insists on it; else 0.
-func FixedPort(target protocol.Target) int {
+func fixedPort(target protocol.Target) int {
 	host, port, err := net.SplitHostPort(target.Address())
 	if err != nil || addressed(target.URL()) {
 		return 0
@@ -56,7 +56,7 @@ func (s Subject) CheckAddress(target protocol.Target) error {
 	switch {
 	case s.Elsewhere() != "" && addressed(target.URL()):
 		return nil
-	case s.Elsewhere() == "" && FixedPort(target) != 0:
+	case s.Elsewhere() == "" && fixedPort(target) != 0:
 		return nil
 	case !addressed(target.URL()):
 		return errors.New("target " + noPlace(target))
@@ -79,7 +79,7 @@ func noPlace(target protocol.Target) string {
 func (r *runner) alone(p Part) string {
 	insisting := map[int]string{} // subjects by port
 	for _, name := range r.names(p) {
-		subject, port := p.Arms[name].Subject, FixedPort(p.Arms[name].Target)
+		subject, port := p.Arms[name].Subject, fixedPort(p.Arms[name].Target)
 		if port == 0 || !r.Subjects[subject].isStarted() {
 			continue
 		}

@@ -217,7 +217,7 @@ func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup, target pr
 		return started{}, err
 	}
 	cfg.Addressed = addressed(target.URL())
-	if port := FixedPort(target); port != 0 {
+	if port := fixedPort(target); port != 0 {
 		if s.movable() == nil {
 			cfg.Port, cfg.Rebind = port, append(slices.Clone(s.self), "rebind")
 		} else {

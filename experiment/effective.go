@@ -70,7 +70,7 @@ func (v *validator) unreadBelow(paths []string) bool {
 // effective checks the parts as they will run, with the defaults of the file
 // and under every profile: what is missing, and what does not fit together.
 func (v *validator) effective() {
-	if v.file.Status == Planned {
+	if v.file.Status == planned {
 		return
 	}
 	for _, m := range v.list {

@@ -188,7 +188,7 @@ func (f *File) Experiment(profile string) *Experiment {
 	if profile == "" {
 		profile = defaultProfile
 	}
-	e := &Experiment{ID: f.ID, Title: f.Title, Question: f.Question, Source: f.Source, Answer: f.Answer, Planned: f.Status == Planned,
+	e := &Experiment{ID: f.ID, Title: f.Title, Question: f.Question, Source: f.Source, Answer: f.Answer, Planned: f.Status == planned,
 		Subjects: f.Subjects, Published: f.Published, Analyses: f.Analyses}
 	has := func(s Setup) bool { return len(s.Profiles) > 0 }
 	if has(f.Setup) || slices.ContainsFunc(f.Parts, func(p FilePart) bool { return has(p.Setup) }) {

@@ -38,8 +38,8 @@ type File struct {
 	Analyses []string `yaml:"analyses"`
 }
 
-// Planned is the Status of an experiment that cannot be run yet.
-const Planned = "planned"
+// planned is the Status of an experiment that cannot be run yet.
+const planned = "planned"
 
 // A Subject is a system under test. Exactly one of Command, Serve and URL is set.
 type Subject struct {

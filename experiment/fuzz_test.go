@@ -52,7 +52,7 @@ func FuzzParse(f *testing.F) {
 // ready does everything that comes before the first process is started.
 func ready(t *testing.T, f *File) {
 	published(f.Published)
-	if f.Status == Planned {
+	if f.Status == planned {
 		return
 	}
 	for _, profile := range append(Profiles(), "") {

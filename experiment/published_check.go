@@ -153,7 +153,7 @@ func (v *validator) armOf(path, arm, partName string) {
 		if _, ok := part.Arms[arm]; ok && part.Name == partName {
 			return
 		}
-		if part.Name == partName && (len(part.Arms) > 0 || v.file.Status != Planned) && !v.anyUnread("arms", "subjects", "parts") {
+		if part.Name == partName && (len(part.Arms) > 0 || v.file.Status != planned) && !v.anyUnread("arms", "subjects", "parts") {
 			v.add(path, "is %q, which is not a variant%s%s", arm, ofPart(part.Name), oneOf(arm, sortedKeys(part.Arms)))
 			return
 		}

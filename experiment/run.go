@@ -89,7 +89,7 @@ func (e *Experiment) Run(ctx context.Context, o Options, doc *report.Document) e
 	entry := report.Experiment{ID: e.ID, File: e.File, Title: e.Title, Question: e.Question, Source: e.Source,
 		Answer: e.Answer, Profile: e.Profile, Status: "done"}
 	if e.Planned {
-		entry.Status, entry.Profile = Planned, ""
+		entry.Status, entry.Profile = planned, ""
 		doc.Experiments = append(doc.Experiments, entry)
 		return nil
 	}

@@ -64,8 +64,8 @@ func (v *validator) head() {
 	if f.Title == "" {
 		v.missing("title", "what is compared, in a few words")
 	}
-	if f.Status != "" && f.Status != Planned {
-		v.add("status", "is %q%s, or nothing for an experiment that runs", f.Status, oneOf(f.Status, []string{Planned}))
+	if f.Status != "" && f.Status != planned {
+		v.add("status", "is %q%s, or nothing for an experiment that runs", f.Status, oneOf(f.Status, []string{planned}))
 	}
 }
 
@@ -136,7 +136,7 @@ func (v *validator) analyses() {
 			v.add(path, "is %q%s", name, oneOf(name, known))
 		case slices.Index(v.file.Analyses, name) < i:
 			err = fmt.Errorf("%q is given twice", name)
-		case v.file.Status == Planned || len(v.list) > 0:
+		case v.file.Status == planned || len(v.list) > 0:
 		case name == "little" && !slices.ContainsFunc(v.file.Published, Published.isLittles):
 			err = fmt.Errorf("little reads a published table with the columns %s", strings.Join(littleColumns(), ", "))
 		case name == "guard_bound" && !slices.ContainsFunc(v.file.Experiment("").Parts, Part.comparesGuards):

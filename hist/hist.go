@@ -165,12 +165,10 @@ func (h *Histogram) Count() int64 { return h.count }
 func (h *Histogram) Saturated() int64 { return h.saturated }
 
 // Mean returns the exact arithmetic mean of what was recorded, rounded to the
-// nanosecond. After ReadLog it is the mean of the bucket middles, at most
-// 0.05 % away from the exact one. It is 0 when h is empty.
+// nanosecond, and 0 when h is empty.
 func (h *Histogram) Mean() time.Duration { return time.Duration(math.Round(h.mean())) }
 
-// Min returns the shortest recorded duration, exact except after ReadLog, and 0
-// when h is empty.
+// Min returns the shortest recorded duration, exactly, and 0 when h is empty.
 func (h *Histogram) Min() time.Duration {
 	if h.Count() == 0 {
 		return 0
@@ -178,8 +176,7 @@ func (h *Histogram) Min() time.Duration {
 	return time.Duration(h.min)
 }
 
-// Max returns the longest recorded duration, exact except after ReadLog, and 0
-// when h is empty.
+// Max returns the longest recorded duration, exactly, and 0 when h is empty.
 func (h *Histogram) Max() time.Duration { return time.Duration(h.max) }
 
 // Quantile returns the duration that at least the share q of all recorded

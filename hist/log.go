@@ -4,9 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"iter"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -69,114 +66,5 @@ func (i Interval) write(w *bufio.Writer) error {
 
 func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
-// ReadLog yields the intervals of a HdrHistogram log one by one. It reads V2
-// histograms of at most 3 significant digits and takes their values for
-// nanoseconds; one with fewer digits keeps its own, larger error. Mean, minimum
-// and maximum are those of the buckets, because a log does not hold the exact ones.
-// It stops after the first error, whose interval is empty. Memory per interval
-// stays below 8 MB whatever the input.
-func ReadLog(r io.Reader) iter.Seq2[Interval, error] {
-	return func(yield func(Interval, error) bool) {
-		lines := bufio.NewScanner(r)
-		lines.Buffer(nil, maxEncoded+1024)
-		var times logTimes
-		number := 0
-		for lines.Scan() {
-			number++
-			interval, err := times.parse(strings.TrimSpace(lines.Text()))
-			if err != nil {
-				yield(Interval{}, fmt.Errorf("hist: log line %d: %w", number, err))
-				return
-			}
-			if interval.Histogram != nil && !yield(interval, nil) {
-				return
-			}
-		}
-		if err := lines.Err(); err != nil {
-			yield(Interval{}, fmt.Errorf("hist: log line %d: %w", number+1, err))
-		}
-	}
-}
-
-// logTimes are the times of a log's head, in seconds since the epoch.
-type logTimes struct {
-	start, base       float64
-	hasStart, hasBase bool
-}
-
-// parse returns an Interval without a Histogram for a line that holds none.
-func (t *logTimes) parse(line string) (Interval, error) {
-	if rest, ok := strings.CutPrefix(line, "#[StartTime: "); ok {
-		t.hasStart = true
-		return Interval{}, parseSeconds(&t.start, firstWord(rest))
-	}
-	if rest, ok := strings.CutPrefix(line, "#[BaseTime: "); ok {
-		t.hasBase = true
-		return Interval{}, parseSeconds(&t.base, firstWord(rest))
-	}
-	if line == "" || line[0] == '#' || line[0] == '"' {
-		return Interval{}, nil
-	}
-	return t.parseInterval(line)
-}
-
-func (t *logTimes) parseInterval(line string) (Interval, error) {
-	var i Interval
-	if rest, ok := strings.CutPrefix(line, "Tag="); ok {
-		i.Tag, line, _ = strings.Cut(rest, ",")
-	}
-	fields := strings.Split(line, ",")
-	if len(fields) != 4 {
-		return Interval{}, fmt.Errorf("%d fields; expected start, length, max and histogram", len(fields))
-	}
-	var start, length float64
-	if err := parseSeconds(&start, fields[0]); err != nil {
-		return Interval{}, err
-	}
-	if err := parseSeconds(&length, fields[1]); err != nil {
-		return Interval{}, err
-	}
-	i.Start = time.UnixMicro(int64(math.Round((start + t.baseFor(start)) * 1e6))).UTC()
-	i.Length = time.Duration(math.Round(length * 1e9))
-	var err error
-	i.Histogram, err = decode(fields[3])
-	if err != nil {
-		return Interval{}, err
-	}
-	return i, nil
-}
-
-// baseFor returns what to add to the first start time of a log, and remembers it
-// for the rest. A log without base time has offsets if its first start time is
-// more than a year before the log's own: the rule of HdrHistogram's
-// HistogramLogReader.
-func (t *logTimes) baseFor(start float64) float64 {
-	const year = 365 * 24 * 3600
-	if !t.hasBase {
-		t.hasBase = true
-		if t.hasStart && start < t.start-year {
-			t.base = t.start
-		}
-	}
-	return t.base
-}
-
-// maxSeconds, 126 years, keeps times within what a time.Duration can hold.
+// maxSeconds is 126 years, which a time.Duration can hold.
 const maxSeconds = 4e9
-
-func parseSeconds(to *float64, text string) error {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return err
-	}
-	if !(v >= 0 && v <= maxSeconds) {
-		return fmt.Errorf("time is %q; expected 0 to %.0f seconds", text, float64(maxSeconds))
-	}
-	*to = v
-	return nil
-}
-
-func firstWord(s string) string {
-	word, _, _ := strings.Cut(s, " ")
-	return word
-}

@@ -165,8 +165,8 @@ func (c *Course) close() {
 	c.now = nil
 }
 
-// Forget gives up the times of a course that is closed. Nothing can be added after it.
-func (c *Course) Forget() {
+// forget gives up the times of a course that is closed. Nothing can be added after it.
+func (c *Course) forget() {
 	for i := range c.Intervals {
 		c.Intervals[i].times = coarse{}
 	}
@@ -190,8 +190,8 @@ func (in *Interval) errored(kind errkind.Kind) {
 	in.Errored[kind]++
 }
 
-// ErroredTotal returns the number of iterations without a valid answer.
-func (in *Interval) ErroredTotal() (sum int64) {
+// erroredTotal returns the number of iterations without a valid answer.
+func (in *Interval) erroredTotal() (sum int64) {
 	for _, n := range in.Errored {
 		sum += n
 	}
@@ -237,8 +237,8 @@ func (c *Course) recordWarmup(it Iteration, end time.Duration, out *Outcome, err
 	}
 }
 
-// Window returns the intervals of the measured window, the last of which may reach beyond it.
-func (c *Course) Window(length time.Duration) []Interval {
+// window returns the intervals of the measured window, the last of which may reach beyond it.
+func (c *Course) window(length time.Duration) []Interval {
 	n := len(c.Intervals) - c.Warmup
 	if full := max(0, length) / c.Width; full < time.Duration(n) {
 		n = int((length + c.Width - 1) / c.Width)
@@ -246,10 +246,10 @@ func (c *Course) Window(length time.Duration) []Interval {
 	return c.Intervals[c.Warmup : c.Warmup+max(0, n)]
 }
 
-// Seconds returns what ended in each full second of a measured window of that length, or in each
+// seconds returns what ended in each full second of a measured window of that length, or in each
 // interval where these are longer, and how long that is.
-func (c *Course) Seconds(length time.Duration) ([]Interval, time.Duration) {
-	window, per := c.Window(length), max(1, int(time.Second/c.Width))
+func (c *Course) seconds(length time.Duration) ([]Interval, time.Duration) {
+	window, per := c.window(length), max(1, int(time.Second/c.Width))
 	sums := make([]Interval, min(len(window), int(length/c.Width))/per)
 	for i, in := range window {
 		if i/per < len(sums) {
@@ -295,7 +295,7 @@ func (c *Course) misses(counts *Counts) string {
 		got, want int64
 	}{
 		{"completed", sum.Completed, counts.Completed}, {"failed", sum.Failed, counts.Failed},
-		{"errored", sum.ErroredTotal(), counts.ErroredTotal()}, {"operations", sum.Ops, counts.Ops},
+		{"errored", sum.erroredTotal(), counts.ErroredTotal()}, {"operations", sum.Ops, counts.Ops},
 		{"in the heatmap", c.Heatmap.measured(), counts.Completed},
 	} {
 		if one.got != one.want {

@@ -130,7 +130,7 @@ func checkCourse(t *rapid.T, c *Course, warmup time.Duration, ends []time.Durati
 		t.Fatalf("%d intervals of %v for a warm-up of %v", c.Warmup, c.Width, warmup)
 	}
 	for i, in := range c.Intervals {
-		if in.Completed != int64(len(times[i])) || in.Ops != 2*in.Completed || in.Completed+in.Failed+in.ErroredTotal() != ended[i] {
+		if in.Completed != int64(len(times[i])) || in.Ops != 2*in.Completed || in.Completed+in.Failed+in.erroredTotal() != ended[i] {
 			t.Fatalf("interval %d has %+v, want %d of %d", i, in, len(times[i]), ended[i])
 		}
 		slices.Sort(times[i])
@@ -289,7 +289,7 @@ func TestSecondsOfOlderDocuments(t *testing.T) {
 	if c.Width != 4*time.Second || len(c.Intervals) != 175 {
 		t.Fatalf("%d intervals of %v", len(c.Intervals), c.Width)
 	}
-	if in := c.Intervals[174]; in.Completed != 12 || in.Failed != 8 || in.ErroredTotal() != 4 || in.ResponseSum != 20 {
+	if in := c.Intervals[174]; in.Completed != 12 || in.Failed != 8 || in.erroredTotal() != 4 || in.ResponseSum != 20 {
 		t.Errorf("%+v", in)
 	}
 }

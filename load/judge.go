@@ -24,7 +24,7 @@ func (r *Result) judge() []finding.Warning {
 		warn(finding.Interrupted, "the run was ended after %v of its measured window: %s", measured, r.Silence())
 	case Aborted:
 		warn(finding.Interrupted, "the run was ended after %v of its measured window: %s", measured, r.Outage)
-	case StoppedEarly:
+	case stoppedEarly:
 		warn(finding.Interrupted, "the run was ended after %v of its measured window: a claim did not hold that ends it", measured)
 	}
 	if w := r.miscounted(); w != nil {
@@ -54,7 +54,7 @@ func (r *Result) judge() []finding.Warning {
 	if used := r.generatorUse(0); used >= finding.GeneratorBusy.Warns && !r.Local && r.Server == nil {
 		warn(finding.GeneratorBusy, "the generator used %.0f %% of the CPU that it could get on %s, so its own limit may be what was measured", 100*used, r.means())
 	}
-	for _, w := range []*finding.Warning{r.Late(), cmp.Or(r.stillWarming(), r.notSteady()), r.differs()} {
+	for _, w := range []*finding.Warning{r.startedLate(), cmp.Or(r.stillWarming(), r.notSteady()), r.differs()} {
 		if w != nil {
 			warnings = append(warnings, *w)
 		}
@@ -132,12 +132,12 @@ func (r *Result) means() string {
 	return text
 }
 
-// Late returns the warning start_lag when iterations started so late that the
+// startedLate returns the warning start_lag when iterations started so late that the
 // response times say something else than the server's, as the words of
 // finding.StartLag have it: in the open model, where nothing but a want of VUs or
 // CPU makes an iteration late, on average too. Start lag that the plan asks for is
 // not counted. nil: none, or a target in this process.
-func (r *Result) Late() *finding.Warning {
+func (r *Result) startedLate() *finding.Warning {
 	if r.Local || r.Completed == 0 {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (r *Result) notSteady() *finding.Warning {
 	if course == nil || r.Model == OpenModel && !r.Plan.Pacer.Flat() {
 		return nil
 	}
-	seconds, step := course.Seconds(r.Duration)
+	seconds, step := course.seconds(r.Duration)
 	if len(seconds) < fewestSeconds {
 		return nil
 	}

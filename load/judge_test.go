@@ -30,10 +30,10 @@ func TestLate(t *testing.T) {
 		r.Model, r.Completed = tt.model, 1000
 		r.StartLag.RecordN(tt.lag, 1000)
 		r.Response.RecordN(tt.response, 1000)
-		if got := r.Late() != nil; got != tt.want {
+		if got := r.startedLate() != nil; got != tt.want {
 			t.Errorf("%s: late %v, want %v", tt.name, got, tt.want)
 		}
-		if r.Local = true; r.Late() != nil {
+		if r.Local = true; r.startedLate() != nil {
 			t.Errorf("%s: a target in this process is late", tt.name)
 		}
 	}

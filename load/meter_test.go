@@ -143,7 +143,7 @@ func TestUntil(t *testing.T) {
 		looks++
 		return p.Counts().Meter("one").Sum >= 25
 	}})
-	if r.Stopped != StoppedEarly || r.Duration < 2500*time.Millisecond || r.Duration > 4*time.Second || looks != 3 {
+	if r.Stopped != stoppedEarly || r.Duration < 2500*time.Millisecond || r.Duration > 4*time.Second || looks != 3 {
 		t.Errorf("stopped by %s after %v and %d looks", r.Stopped, r.Duration, looks)
 	}
 }

@@ -251,7 +251,7 @@ func (d *mixDrive) add(plan Plan, results []*Result) *Result {
 	sum.sortMeters()
 	sum.Course.Close()
 	if plan.Share.Whole() {
-		sum.Course.Forget()
+		sum.Course.forget()
 	}
 	sum.Derive()
 	for i, r := range results {

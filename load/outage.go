@@ -10,7 +10,7 @@ import (
 	"contend/errkind"
 )
 
-// An outage ends a run when nothing has succeeded for as long as Plan.Patience: when an
+// An outage ends a run when nothing has succeeded for as long as Plan.patience: when an
 // iteration fails or errs that much later than the first one since the last right
 // answer began. So one iteration alone ends nothing, however rare they are. What passes
 // between two runs of a session is not part of the time.
@@ -37,7 +37,7 @@ const noOutage = -1
 
 // outage is that of a further run of the session.
 func (s *Session) outage(plan Plan) *outage {
-	return &outage{since: &s.silent, driven: s.driven, limit: plan.Patience(), over: make(chan struct{})}
+	return &outage{since: &s.silent, driven: s.driven, limit: plan.patience(), over: make(chan struct{})}
 }
 
 // note takes notice of an iteration that has ended, and says whether it ends the run by itself.
@@ -90,7 +90,7 @@ func cause(out *Outcome, err error) string {
 // Silence says of a run that was stopped by an outage how long nothing succeeded, and
 // why.
 func (r *Result) Silence() string {
-	return fmt.Sprintf("nothing succeeded for %v: %s", r.Plan.Patience(), r.Outage)
+	return fmt.Sprintf("nothing succeeded for %v: %s", r.Plan.patience(), r.Outage)
 }
 
 // ceasedErrors are enough without a right answer between them for a server that has stopped
@@ -108,14 +108,14 @@ func (r *Result) Ceased() (after time.Duration, ceased bool) {
 		return 0, false
 	}
 	errored := int64(0)
-	for i, in := range course.Window(r.Duration) {
+	for i, in := range course.window(r.Duration) {
 		switch {
 		case in.Completed > 0:
 			after, errored = (time.Duration(i+1)*course.Width + time.Second - 1).Truncate(time.Second), 0
 		case in.Failed > 0:
 			after = 0
 		default:
-			errored += in.ErroredTotal()
+			errored += in.erroredTotal()
 		}
 	}
 	silent := r.Duration - after

@@ -183,9 +183,9 @@ func (p Plan) TooManyErrors(wrong, planned int64) bool {
 	return float64(wrong) > p.AllowedErrors()*float64(planned)
 }
 
-// Patience is how long nothing may succeed before the run ends: the timeout and the
+// patience is how long nothing may succeed before the run ends: the timeout and the
 // grace, or the default of that where it is longer. 0: for ever, as there is no timeout.
-func (p Plan) Patience() time.Duration {
+func (p Plan) patience() time.Duration {
 	if p.Timeout == 0 {
 		return 0
 	}

@@ -106,9 +106,9 @@ func (r *Result) late(about stat.Kind) *finding.Warning {
 	return r.TooLate()
 }
 
-// TooLate is Late as a reason to believe no times: machine_busy where others on the machine are why.
+// TooLate is startedLate as a reason to believe no times: machine_busy where others on the machine are why.
 func (r *Result) TooLate() *finding.Warning {
-	late := r.Late()
+	late := r.startedLate()
 	if share := r.keptFrom(); late != nil && share > finding.MachineBusy.Warns {
 		return finding.MachineBusy.Refusal("other programs took %.0f %% of the CPU time that the generator needed, and %s", 100*share, late.Text)
 	}

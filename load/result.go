@@ -89,16 +89,16 @@ type StopReason string
 const (
 	StoppedByDuration   StopReason = "duration"
 	StoppedByIterations StopReason = "iterations"
-	StoppedByArrivals   StopReason = "arrivals" // the pacer planned no more
-	StoppedByOutage     StopReason = "outage"   // nothing succeeded for Plan.Patience
-	StoppedEarly        StopReason = "early"    // Plan.Until said so
+	stoppedByArrivals   StopReason = "arrivals" // the pacer planned no more
+	StoppedByOutage     StopReason = "outage"   // nothing succeeded for Plan.patience
+	stoppedEarly        StopReason = "early"    // Plan.Until said so
 	Aborted             StopReason = "aborted"  // a VU said so: Outage is why
 	Interrupted         StopReason = "interrupted"
 )
 
 // cut says whether a run with that reason is only a part of what was planned.
 func (s StopReason) cut() bool {
-	return s == Interrupted || s == StoppedByOutage || s == StoppedEarly || s == Aborted
+	return s == Interrupted || s == StoppedByOutage || s == stoppedEarly || s == Aborted
 }
 
 // Derive computes every figure that follows from others: the throughput, the

@@ -115,7 +115,7 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 		result.BeganLate = r.base.Sub(plan.Begin)
 	}
 	if plan.Share.Whole() && !s.keeps {
-		result.Course.Forget()
+		result.Course.forget()
 	}
 	result.Derive()
 	r.reportLast(result)
@@ -352,12 +352,12 @@ func (r *run) stopReason(w watched) StopReason {
 	case w.outage:
 		return StoppedByOutage
 	case w.enough:
-		return StoppedEarly
+		return stoppedEarly
 	case r.plan.Duration > 0 && w.closedAt >= r.plan.windowEnd():
 		return StoppedByDuration
 	case r.plan.Pacer == nil && r.plan.Iterations > 0 && r.left.Load() <= 0,
 		r.plan.Pacer != nil && r.plan.Iterations > 0 && r.planned(w.closedAt+1) == r.plan.Iterations:
 		return StoppedByIterations
 	}
-	return StoppedByArrivals
+	return stoppedByArrivals
 }

@@ -75,7 +75,7 @@ func TestClosedModel(t *testing.T) {
 		t.Errorf("completed %d, %v/s, %s, stopped by %s", r.Completed, r.ThroughputPerSec, r.Model, r.Stopped)
 	}
 	within(t, "response mean", r.Response.Mean(), 10*time.Millisecond, 0.001)
-	if seconds, step := r.Course.Seconds(r.Duration); step != time.Second || len(seconds) != 10 || seconds[5].Completed != 1000 {
+	if seconds, step := r.Course.seconds(r.Duration); step != time.Second || len(seconds) != 10 || seconds[5].Completed != 1000 {
 		t.Errorf("over time %+v, want ten seconds of 1000", seconds)
 	}
 	if share := *r.GeneratorShare; share > 1e-9 {

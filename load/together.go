@@ -120,7 +120,7 @@ func Together(plan Plan, here string, parts []Part) *Result {
 	sum.ServerApart = !slices.ContainsFunc(parts, func(p Part) bool { return p.Machine == here })
 	sum.sortMeters()
 	sum.Course.Close()
-	sum.Course.Forget()
+	sum.Course.forget()
 	sum.Derive()
 	return sum
 }

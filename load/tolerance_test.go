@@ -61,7 +61,7 @@ func TestTypicalServiceTime(t *testing.T) {
 	within(t, "typical", time.Duration(math.Exp(sum/10_000)), 6931*time.Microsecond, 0.1)
 }
 
-// Late is what goes beyond the start lag that was asked for.
+// A late start is what goes beyond the start lag that was asked for.
 func TestLagThatWasAskedFor(t *testing.T) {
 	const us, ms = time.Microsecond, time.Millisecond
 	for _, tt := range []struct {
@@ -79,7 +79,7 @@ func TestLagThatWasAskedFor(t *testing.T) {
 		r.Completed, r.Plan.StartLag = 1000, tt.asked
 		r.StartLag.RecordN(tt.lag, 1000)
 		r.Response.RecordN(tt.lag+200*us, 1000)
-		if got := r.Late(); (got != nil) != tt.late {
+		if got := r.startedLate(); (got != nil) != tt.late {
 			t.Errorf("%v late, %d asked for: %v", tt.lag, tt.asked, got)
 		}
 	}

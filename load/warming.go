@@ -45,7 +45,7 @@ func (r *Result) warming() *warming {
 		return nil
 	}
 	w := &warming{excess: finding.StillWarming.Warns}
-	w.seconds, w.step = course.Seconds(r.Duration)
+	w.seconds, w.step = course.seconds(r.Duration)
 	if len(w.seconds) < fewestWarming || slices.ContainsFunc(w.seconds, func(s Interval) bool { return s.Ops+s.Carried == 0 }) {
 		return nil
 	}

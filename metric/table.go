@@ -20,11 +20,8 @@ const (
 	ServerRSS          Name = "server_rss_bytes"
 	WallPerOp          Name = "wall_ns_per_op"
 	Errors             Name = "errors"
-	ResponseMean       Name = "response_mean_ns"
 	ResponseP50        Name = "response_p50_ns"
 	ResponseP99        Name = "response_p99_ns"
-	ServiceMean        Name = "service_mean_ns"
-	ExchangeMean       Name = "exchange_mean_ns"
 )
 
 // A Row is one metric.

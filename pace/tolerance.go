@@ -11,8 +11,8 @@ import (
 type Tolerance time.Duration
 
 const (
-	// Auto, the zero value, follows what is measured: AutoShare of the typical
-	// service time, at most AutoMost.
+	// Auto, the zero value, follows what is measured: autoShare of the typical
+	// service time, at most autoMost.
 	Auto Tolerance = 0
 	// None starts each arrival on time.
 	None Tolerance = -1
@@ -20,14 +20,14 @@ const (
 
 // What Auto allows.
 const (
-	AutoShare = 0.02
-	AutoMost  = time.Millisecond
+	autoShare = 0.02
+	autoMost  = time.Millisecond
 )
 
 // Of returns the tolerance where iterations typically take that long; 0: not known.
 func (t Tolerance) Of(service time.Duration) time.Duration {
 	if t == Auto {
-		return min(time.Duration(AutoShare*float64(service)), AutoMost)
+		return min(time.Duration(autoShare*float64(service)), autoMost)
 	}
 	return max(0, time.Duration(t))
 }

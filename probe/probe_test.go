@@ -29,7 +29,7 @@ func TestChange(t *testing.T) {
 		{"not measured", Sample{0, 0, 20 * time.Microsecond}, ""},
 	}
 	for _, tt := range tests {
-		if got := near.Change(tt.now); got != tt.want {
+		if got := near.change(tt.now); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

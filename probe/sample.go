@@ -31,11 +31,11 @@ const (
 
 // Like reports whether two samples show the same state of the machine. A figure
 // that one of them lacks is left out.
-func (s Sample) Like(o Sample) bool { return s.Change(o) == "" }
+func (s Sample) Like(o Sample) bool { return s.change(o) == "" }
 
-// Change says what differs from s to o, as in "core-to-core round trip 98 ns →
+// change says what differs from s to o, as in "core-to-core round trip 98 ns →
 // 447 ns", or returns "" where nothing does that is beyond the noise.
-func (s Sample) Change(o Sample) string {
+func (s Sample) change(o Sample) string {
 	var changes []string
 	for _, f := range []struct {
 		name        string

@@ -18,7 +18,7 @@ import (
 // searched is one for the highest rate with p99 below 20 ms; rates above 1600/s miss
 // it because of the server, or, if late, because iterations started 25 ms late.
 func searched(late bool) *report.Document {
-	s := &search.Result{Design: search.Design{Objectives: []string{"response_p99_ns < 20ms"}, Arrivals: search.Constant,
+	s := &search.Result{Design: search.Design{Objectives: []string{"response_p99_ns < 20ms"}, Arrivals: "constant",
 		Precision: 0.1, MaxRate: 1e6, Attempt: time.Second, MaxAttempt: time.Minute, Warmup: time.Second, Seed: 1}}
 	one := trial.Cell{Result: closedResult("http://127.0.0.1:8080/", 1, 10_000)}
 	s.Alone = &one

@@ -27,7 +27,7 @@ type Design struct {
 	// stay below their gate, which an objective about errors lifts.
 	Objectives []string `json:"objectives,omitempty" flag:"objective" words:"with --rate: objectives to keep, such as 'p99 < 20ms'; *bounds* separated by commas, or repeated"`
 	// Arrivals are constant (evenly spaced) or poisson (random).
-	Arrivals Arrivals `json:"arrivals" flag:"arrivals" default:"constant" oneof:"constant,poisson" words:"with --rate: *spacing* of arrivals"`
+	Arrivals string `json:"arrivals" flag:"arrivals" default:"constant" oneof:"constant,poisson" words:"with --rate: *spacing* of arrivals"`
 	// VUs is how many iterations can be in flight; 0: as many as the rate needs.
 	VUs int `json:"vus,omitempty" flag:"concurrency,c" min:"0" max:"1000000" words:"with --rate: *number* of callers (as many as the rate needs)"`
 	// Precision is how far apart the highest rate that held and the lowest that
@@ -51,15 +51,6 @@ type Design struct {
 	Pilot bool        `json:"-"`
 	Widen func() bool `json:"-"`
 }
-
-// Arrivals are how the arrivals of an attempt are spaced.
-type Arrivals string
-
-// The spacings.
-const (
-	Constant Arrivals = "constant"
-	Poisson  Arrivals = "poisson"
-)
 
 // Validate returns every mistake of the design at once.
 func (d Design) Validate() error {

@@ -20,7 +20,7 @@ import (
 )
 
 func design(objectives ...string) Design {
-	return Design{Objectives: objectives, Arrivals: Constant, Precision: 0.05, MaxRate: 1e6,
+	return Design{Objectives: objectives, Arrivals: "constant", Precision: 0.05, MaxRate: 1e6,
 		Attempt: 2 * time.Second, MaxAttempt: 20 * time.Second, Warmup: 500 * time.Millisecond, Seed: 1}
 }
 

@@ -173,10 +173,6 @@ func called(name string, err error) error {
 	return failure.About("server "+name+": ", err, failure.Failure{Server: name})
 }
 
-// Stderr returns the last lines, at most 20, of standard error, as it was up to
-// 50 ms ago.
-func (s *Subject) Stderr() string { return s.stderr.text() }
-
 // Warnings returns what a reader of the figures or the owner of the machine
 // should know: no_guardian (there is no /bin/sh: the subject's own children would
 // outlive a kill -9 of this process) and killed (TERM was not enough).

@@ -292,7 +292,7 @@ func TestWarnsWithoutGuardian(t *testing.T) {
 func TestFlood(t *testing.T) {
 	const mebibytes = 256
 	s := started(t, with(role("flood", fmt.Sprint(mebibytes)), Ready{Log: "flooded"}))
-	if got := s.Stderr(); got != "flooded" {
+	if got := s.stderr.text(); got != "flooded" {
 		t.Errorf("stderr %q", got)
 	}
 	if got := len(s.stdout.text()); got != tailBytes {

@@ -151,7 +151,7 @@ func (l *Live) Find(ctx context.Context, address string) {
 			return nil, &perf.UnavailableError{Event: perf.CPUTime, Reason: err.Error(),
 				Advice: "measure on the machine of the server, as its user"}
 		}
-		return NewProfiler(server.Profiler())
+		return newProfiler(server.Profiler())
 	}
 }
 

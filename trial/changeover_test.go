@@ -75,7 +75,7 @@ func (t asked) arm(name string) Arm {
 func changing() Design {
 	d := design()
 	d.Rounds, d.Pairs, d.Block, d.Levels, d.ChangesOver = 8, 2, 300*time.Millisecond, []int{1}, true
-	d.Metrics = []metric.Name{metric.Throughput, metric.WallPerOp, "bytes_in_per_s", metric.ServiceMean}
+	d.Metrics = []metric.Name{metric.Throughput, metric.WallPerOp, "bytes_in_per_s", "service_mean_ns"}
 	return d
 }
 
@@ -100,7 +100,7 @@ func TestGeneratorAtItsLimitChangesOver(t *testing.T) {
 	if math.Abs(o.LimitPerSec-952.4) > 5 || math.Abs(o.RatePerSec-667) > 3.5 || !o.Reason.Is(finding.GeneratorSaturated) || o.Reason.Arm != "a" {
 		t.Errorf("%+v", o.AtRate)
 	}
-	if want := []metric.Name{metric.ResponseP50, "response_p90_ns", metric.ServiceMean}; !slices.Equal(metricsOf(trials.Comparisons), want) {
+	if want := []metric.Name{metric.ResponseP50, "response_p90_ns", "service_mean_ns"}; !slices.Equal(metricsOf(trials.Comparisons), want) {
 		t.Errorf("metrics %v, want %v: p99 has 4 samples a round, and the pacer decides the rest", metricsOf(trials.Comparisons), want)
 	}
 	for _, c := range trials.Comparisons {

@@ -35,8 +35,8 @@ type Profiler interface {
 	Close() error
 }
 
-// NewProfiler makes one of a sampler, or passes on why there is none.
-func NewProfiler(s *perf.Sampler, err error) (Profiler, error) { return sampler{s}, err }
+// newProfiler makes one of a sampler, or passes on why there is none.
+func newProfiler(s *perf.Sampler, err error) (Profiler, error) { return sampler{s}, err }
 
 type sampler struct{ *perf.Sampler }
 
@@ -233,7 +233,7 @@ func (d *Diagnosis) StacksOf(arm string) []why.Stacks {
 func (l *Live) sample(ctx context.Context, s *load.Session, plan load.Plan, resolver *symbol.Resolver) (cell Cell, p why.Profile, err error) {
 	if l.profiler == nil {
 		if l.Profile == nil && l.isLocal() {
-			l.Profile = func() (Profiler, error) { return NewProfiler(perf.SampleOwn()) }
+			l.Profile = func() (Profiler, error) { return newProfiler(perf.SampleOwn()) }
 		}
 		if l.Profile == nil {
 			return Cell{}, p, &perf.UnavailableError{Event: perf.CPUTime, Reason: "no process is known that is measured", Advice: "compare servers"}

@@ -21,8 +21,8 @@ type RequestEffect struct {
 // Differs says whether the interval excludes that they are alike.
 func (e RequestEffect) Differs() bool { return e.Bounded() && (e.Low > 1 || e.High < 1) }
 
-// Difference is how much longer the candidate's takes, in nanoseconds; below 0: shorter.
-func (e RequestEffect) Difference() float64 { return e.BaselineMean * (e.Ratio - 1) }
+// difference is how much longer the candidate's takes, in nanoseconds; below 0: shorter.
+func (e RequestEffect) difference() float64 { return e.BaselineMean * (e.Ratio - 1) }
 
 // requests compares the named requests that both arms have, at a confidence that holds for all of them
 // together: first the one that takes most of the difference.
@@ -44,7 +44,7 @@ func (t *Trials) requests(base, cand Cell, candidate string, level int) []Reques
 		list = append(list, RequestEffect{name, float64(base.Requests[name].Service.Mean()), effect.Among(len(names))})
 	}
 	slices.SortStableFunc(list, func(a, b RequestEffect) int {
-		return int(math.Abs(b.Difference()) - math.Abs(a.Difference()))
+		return int(math.Abs(b.difference()) - math.Abs(a.difference()))
 	})
 	return list
 }

@@ -30,4 +30,4 @@ type server struct{ *subject.Subject }
 func (s server) Counters(events ...perf.Event) (Counters, error) {
 	return s.Subject.Counters(events...)
 }
-func (s server) Profile() (Profiler, error) { return NewProfiler(s.Profiler()) }
+func (s server) Profile() (Profiler, error) { return newProfiler(s.Profiler()) }

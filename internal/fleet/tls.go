@@ -18,7 +18,7 @@ import (
 // each try takes rounds of PBKDF2 (RFC 8018; OWASP's figure for SHA-256).
 const (
 	rounds        = 600_000
-	ShortestToken = 16 // in bytes
+	shortestToken = 16 // in bytes
 )
 
 // keyOf returns the key of who listens for a fleet with a token.
@@ -32,8 +32,8 @@ func keyOf(token string) (ed25519.PrivateKey, error) {
 
 // listening returns how a server is spoken to that is known by the token.
 func listening(token string) (*tls.Config, error) {
-	if len(token) < ShortestToken {
-		return nil, fmt.Errorf("the token has %d bytes, and who connects could guess it; allowed beyond this machine: at least %d, as openssl rand -hex 16 prints", len(token), ShortestToken)
+	if len(token) < shortestToken {
+		return nil, fmt.Errorf("the token has %d bytes, and who connects could guess it; allowed beyond this machine: at least %d, as openssl rand -hex 16 prints", len(token), shortestToken)
 	}
 	key, err := keyOf(token)
 	if err != nil {
@@ -67,7 +67,7 @@ func (a Address) verified(host string) (*tls.Config, error) {
 		}
 	}
 	var own ed25519.PublicKey
-	if len(a.Token) >= ShortestToken {
+	if len(a.Token) >= shortestToken {
 		key, err := keyOf(a.Token)
 		if err != nil {
 			return nil, err

@@ -2,11 +2,11 @@ package perf
 
 import "time"
 
-// Frequency is how often samples are usually taken, per second of CPU time: out of step
+// frequency is how often samples are usually taken, per second of CPU time: out of step
 // with what a program does each millisecond. (Gregg, "perf CPU Sampling", 2014,
 // www.brendangregg.com/blog/2014-06-22/perf-cpu-sample.html, has 99 for this reason. Ten
 // times as often gives as many samples in a tenth of the time.)
-const Frequency = 999
+const frequency = 999
 
 // Samples say where the CPU time of processes went while samples were taken: each of
 // them stands for a Period.
@@ -75,14 +75,14 @@ type Stack struct {
 }
 
 // Sample opens a sampler of the CPU time of the threads that list returns, and of all
-// that these start from then on, [Frequency] samples per second of it. A thread 0 is the calling
+// that these start from then on, [frequency] samples per second of it. A thread 0 is the calling
 // one, as for [Children]. It holds a descriptor for each thread and CPU.
 //
 // CPU time in the kernel is sampled, too, where that is allowed. The time of a thread on
 // a CPU is rounded down to whole periods: threads that live for less are not seen.
 //
 // The errors are those of [Threads].
-func Sample(list func() ([]int, error)) (*Sampler, error) { return openSampler(list, Frequency) }
+func Sample(list func() ([]int, error)) (*Sampler, error) { return openSampler(list, frequency) }
 
 // SampleOwn opens a sampler of this process, as [Sample] does.
 func SampleOwn() (*Sampler, error) { return Sample(ownThreads) }

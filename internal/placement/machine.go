@@ -39,9 +39,9 @@ type Machine struct {
 	Limit float64
 }
 
-// Look reads the machine from a file system with this root, and watches for up to 600 ms what
+// look reads the machine from a file system with this root, and watches for up to 600 ms what
 // other programs use of the allowed CPUs. pause waits.
-func Look(root fs.FS, allowed []int, pause func(time.Duration)) Machine {
+func look(root fs.FS, allowed []int, pause func(time.Duration)) Machine {
 	m := Machine{Limit: cpu.Limit(root)}
 	for _, id := range allowed {
 		m.CPUs = append(m.CPUs, CPU{ID: id, Core: coreOf(root, id), Node: nodeOf(root, id), Busy: 1})

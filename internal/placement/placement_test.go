@@ -113,7 +113,7 @@ func TestLook(t *testing.T) {
 		"sys/devices/system/cpu/cpu1/node3":                        {},
 	}
 	looked := 0
-	m := Look(root, []int{0, 1}, func(time.Duration) {
+	m := look(root, []int{0, 1}, func(time.Duration) {
 		looked++
 		root["proc/stat"] = stat(10, 10*(2*looked-1))
 	})

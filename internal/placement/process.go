@@ -78,7 +78,7 @@ func apart(generator int) (Layout, error) {
 	if err != nil {
 		return Layout{}, err
 	}
-	return Look(os.DirFS("/"), allowed, time.Sleep).Apart(generator)
+	return look(os.DirFS("/"), allowed, time.Sleep).Apart(generator)
 }
 
 // take holds this process to another layout.

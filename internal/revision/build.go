@@ -52,7 +52,7 @@ func (r *Repository) Build(ctx context.Context, v Revision, command []string) (*
 	if err != nil {
 		return nil, err
 	}
-	if v.Name != Worktree {
+	if v.Name != worktree {
 		if b := r.kept(key); b != nil {
 			return b, nil
 		}
@@ -66,7 +66,7 @@ func (r *Repository) Build(ctx context.Context, v Revision, command []string) (*
 	if err := r.make(ctx, v, command, making); err != nil {
 		return nil, errors.Join(fmt.Errorf("%v: %w", v, err), removeAll(making))
 	}
-	if v.Name == Worktree {
+	if v.Name == worktree {
 		return &Build{Program: program(making), Built: time.Now(), own: making}, nil
 	}
 	return r.keep(making, key)

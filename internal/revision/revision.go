@@ -8,7 +8,7 @@
 //
 // Below the cache folder lie
 //
-//	making/RANDOM    builds that are not finished, and those of [Worktree]
+//	making/RANDOM    builds that are not finished, and those of [worktree]
 //	builds/HASH      finished builds
 //
 // A finished build gets its place in one step: builds of several processes at the
@@ -29,9 +29,9 @@ import (
 	"contend/setting"
 )
 
-// Worktree is the name of the revision that is the checkout as it is: with what is
+// worktree is the name of the revision that is the checkout as it is: with what is
 // not committed and with untracked files, without ignored ones.
-const Worktree = "worktree"
+const worktree = "worktree"
 
 // A Place is where revisions are looked for, built and kept.
 type Place struct {
@@ -82,7 +82,7 @@ func Open(ctx context.Context, p Place) (*Repository, error) {
 // A Revision is a commit, or the checkout as it is.
 type Revision struct {
 	Name    string // as it was asked for
-	Commit  string // its full hash; of Worktree that of HEAD
+	Commit  string // its full hash; of worktree that of HEAD
 	Subject string // first line of the commit's message
 	// Changed says that the checkout is not what Commit has.
 	Changed bool
@@ -98,11 +98,11 @@ func (v Revision) String() string {
 }
 
 // Resolve finds the revision of a name: a branch, a tag, whatever git calls a commit,
-// or Worktree. That there is none is a *setting.Mistake.
+// or worktree. That there is none is a *setting.Mistake.
 func (r *Repository) Resolve(ctx context.Context, name string) (Revision, error) {
 	v := Revision{Name: name}
 	of := name
-	if name == Worktree {
+	if name == worktree {
 		of = "HEAD"
 		status, err := r.git(ctx, r.top, "status", "--porcelain", "--untracked-files=normal")
 		if err != nil {
@@ -132,9 +132,9 @@ func (r *Repository) unknown(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	names := append(strings.Fields(refs), Worktree)
+	names := append(strings.Fields(refs), worktree)
 	m := &setting.Mistake{Index: -1, Problem: fmt.Sprintf("names %q, which does not exist", name),
-		Allowed: "branches, tags and commits of " + r.top + ", as in main, v1.2.0, HEAD~1 or 1a2b3c4, and " + Worktree}
+		Allowed: "branches, tags and commits of " + r.top + ", as in main, v1.2.0, HEAD~1 or 1a2b3c4, and " + worktree}
 	elsewhere := slices.IndexFunc(names, func(ref string) bool { return strings.HasSuffix(ref, "/"+name) })
 	if m.Meant = setting.Nearest(name, names); elsewhere >= 0 {
 		m.Meant = names[elsewhere]

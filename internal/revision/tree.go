@@ -14,7 +14,7 @@ import (
 
 // tree makes the work tree of a revision.
 func (r *Repository) tree(ctx context.Context, v Revision, tree string) error {
-	if v.Name != Worktree {
+	if v.Name != worktree {
 		return r.checkOut(ctx, r.common, tree, v.Commit)
 	}
 	if err := r.clone(ctx, r.common, tree); err != nil {

@@ -34,7 +34,7 @@ import (
 )
 
 // A Frame is what lies at an address. Each of its texts prints on one line and has at
-// most MaxName bytes.
+// most maxName bytes.
 type Frame struct {
 	Function string // with its package, namespace or module; [plt]: a jump into another library; empty: unknown
 	Package  string // of Go, the path of the package; else the file's name, [vdso], [jit], kernel or kernel/ and its module; empty: unknown
@@ -42,9 +42,9 @@ type Frame struct {
 	Line     int    // in File, from 1; 0: unknown
 }
 
-// MaxName bounds each text of a Frame, in bytes: templates of C++ have names of
+// maxName bounds each text of a Frame, in bytes: templates of C++ have names of
 // thousands, which differ in their beginning if at all.
-const MaxName = 300
+const maxName = 300
 
 // InKernel says whether it is of the kernel or one of its modules.
 func (f Frame) InKernel() bool {

@@ -26,7 +26,7 @@ func demangled(symbol string) string {
 	return Printable(demangle.Filter(symbol, demangle.NoParams, demangle.MaxLength(9)))
 }
 
-// Printable makes a foreign text printable on one line: of at most MaxName bytes, with the
+// Printable makes a foreign text printable on one line: of at most maxName bytes, with the
 // replacement character for what does not print and is not UTF-8.
 func Printable(text string) string {
 	text = strings.Map(func(r rune) rune {
@@ -35,11 +35,11 @@ func Printable(text string) string {
 		}
 		return r
 	}, text[:min(len(text), maxRaw)])
-	if len(text) <= MaxName {
+	if len(text) <= maxName {
 		return text
 	}
 	const more = "…"
-	end := MaxName - len(more)
+	end := maxName - len(more)
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}

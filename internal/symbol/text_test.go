@@ -38,9 +38,9 @@ func TestClean(t *testing.T) {
 		{"two\nlines\ttab", "two�lines�tab"},
 		{"\xff\xfeutf", "��utf"},
 		{"right\u202eto left", "right�to left"},
-		{strings.Repeat("x", MaxName), strings.Repeat("x", MaxName)},
-		{strings.Repeat("x", MaxName+1), strings.Repeat("x", MaxName-3) + "…"},
-		{strings.Repeat("ö", MaxName), strings.Repeat("ö", (MaxName-3)/2) + "…"}, // 2 bytes each
+		{strings.Repeat("x", maxName), strings.Repeat("x", maxName)},
+		{strings.Repeat("x", maxName+1), strings.Repeat("x", maxName-3) + "…"},
+		{strings.Repeat("ö", maxName), strings.Repeat("ö", (maxName-3)/2) + "…"}, // 2 bytes each
 	}
 	for _, tt := range tests {
 		if got := Printable(tt.text); got != tt.want {
@@ -60,7 +60,7 @@ func FuzzDemangled(f *testing.F) {
 // checkPrintable wants a text that prints on one line.
 func checkPrintable(t *testing.T, text string) {
 	t.Helper()
-	if len(text) > MaxName || !utf8.ValidString(text) {
+	if len(text) > maxName || !utf8.ValidString(text) {
 		t.Errorf("%q has %d bytes, or is not UTF-8", text, len(text))
 	}
 	if i := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {

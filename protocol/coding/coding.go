@@ -19,8 +19,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Names are the codings, as errors list them.
-const Names = "gzip, deflate, br, zstd"
+// names are the codings, as errors list them.
+const names = "gzip, deflate, br, zstd"
 
 // maxCodings bounds how many codings a server may put one over the other.
 const maxCodings = 5
@@ -32,7 +32,7 @@ const maxWindow = 8 << 20
 type Unknown struct{ Name string }
 
 func (u *Unknown) Error() string {
-	return fmt.Sprintf("content encoding %.40q is unknown; expected %s", u.Name, Names)
+	return fmt.Sprintf("content encoding %.40q is unknown; expected %s", u.Name, names)
 }
 
 // Decode undoes what a Content-Encoding names. Of a content longer than limit, whole is false and

@@ -41,8 +41,8 @@ func (d *driven) Loops(vus int) (int, string) { return d.target.Loops(vus) }
 // Settle is that of the script.
 func (d *driven) Settle(r *load.Result) { d.target.Settle(r) }
 
-// Several is a script with several scenarios, which are driven side by side.
-type Several struct {
+// severalScenarios is a script with several scenarios, which are driven side by side.
+type severalScenarios struct {
 	*Target
 	load.Mix
 }
@@ -51,11 +51,11 @@ var _ interface {
 	load.RemoteTarget
 	load.Metered
 	load.Reacher
-} = (*Several)(nil)
+} = (*severalScenarios)(nil)
 
 // several puts the scenarios of a script side by side.
-func (t *Target) several() (*Several, error) {
-	s := &Several{Target: t, Mix: load.Mix{Share: t.around.Share}}
+func (t *Target) several() (*severalScenarios, error) {
+	s := &severalScenarios{Target: t, Mix: load.Mix{Share: t.around.Share}}
 	first := 0
 	t.Options.Grace = 0
 	for i := range t.Options.Scenarios {
@@ -73,7 +73,7 @@ func (t *Target) several() (*Several, error) {
 }
 
 // OpenRemote makes the virtual users of all scenarios.
-func (s *Several) OpenRemote(ctx context.Context, vus int) (load.Remote, error) {
+func (s *severalScenarios) OpenRemote(ctx context.Context, vus int) (load.Remote, error) {
 	if s.around.Share.Whole() && vus != s.Options.VUs {
 		return nil, fmt.Errorf("%s drives %d scenarios by %d callers, not %d: --scenario chooses one that can have any number", s.config.Script, len(s.Loads), s.Options.VUs, vus)
 	}
@@ -81,7 +81,9 @@ func (s *Several) OpenRemote(ctx context.Context, vus int) (load.Remote, error) 
 }
 
 // NewVU is not possible: see load.Mix.
-func (s *Several) NewVU(ctx context.Context, id int) (load.VU, error) { return s.Mix.NewVU(ctx, id) }
+func (s *severalScenarios) NewVU(ctx context.Context, id int) (load.VU, error) {
+	return s.Mix.NewVU(ctx, id)
+}
 
 // plan is what a scenario has the engine do.
 func (l *Load) plan() (p load.Plan, err error) {
@@ -100,7 +102,7 @@ func Of(t load.Target) *Target {
 	switch t := t.(type) {
 	case *Target:
 		return t
-	case *Several:
+	case *severalScenarios:
 		return t.Target
 	}
 	return nil

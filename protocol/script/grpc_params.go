@@ -54,8 +54,8 @@ var grpcCallReaders = map[string]func(v *vu, p *grpcCall, value sobek.Value) err
 	},
 }
 
-// GRPCParams returns the names of what a connection and a call of gRPC can be given.
-func GRPCParams() (connect, call []string) {
+// grpcParams returns the names of what a connection and a call of gRPC can be given.
+func grpcParams() (connect, call []string) {
 	return slices.Sorted(maps.Keys(grpcConnectReaders)), slices.Sorted(maps.Keys(grpcCallReaders))
 }
 

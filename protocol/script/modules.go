@@ -36,8 +36,8 @@ func init() { // it refers to functions that refer to it
 
 func moduleNames() []string { return slices.Sorted(maps.Keys(modules)) }
 
-// Exports returns what each module has, by its name, sorted.
-func Exports() map[string][]string {
+// moduleExports returns what each module has, by its name, sorted.
+func moduleExports() map[string][]string {
 	all := map[string][]string{}
 	v := &vu{rt: sobek.New(), target: &Target{}}
 	for name, make := range modules {
@@ -52,7 +52,7 @@ func moduleText(name string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "const m = %s(%q);\n", nativeModules, name)
 	whole := "m()"
-	for _, export := range Exports()[name] {
+	for _, export := range moduleExports()[name] {
 		if export == "default" {
 			whole = `m("default")`
 			continue

@@ -109,8 +109,8 @@ var idle = []string{"summaryTimeUnit", "noUsageReport", "cloud", "ext"}
 // ofThresholds is the option that is read with what the script measures.
 const ofThresholds = "thresholds"
 
-// OptionNames returns the options that are read, and those that change nothing here.
-func OptionNames() (read, ignored []string) {
+// optionNames returns the options that are read, and those that change nothing here.
+func optionNames() (read, ignored []string) {
 	read = append(slices.Collect(maps.Keys(optionReaders)), ofThresholds)
 	return slices.Sorted(slices.Values(read)), slices.Sorted(slices.Values(idle))
 }

@@ -34,8 +34,8 @@ var paramReaders = map[string]func(v *vu, a *ask, value sobek.Value) error{
 	"responseCallback": func(v *vu, a *ask, value sobek.Value) error { a.expected, a.words = v.callback(value); return nil },
 }
 
-// Params returns the names of what a request can be given.
-func Params() []string { return slices.Sorted(maps.Keys(paramReaders)) }
+// paramNames returns the names of what a request can be given.
+func paramNames() []string { return slices.Sorted(maps.Keys(paramReaders)) }
 
 // readParams reads them all; what is not known is an exception, never ignored.
 func (v *vu) readParams(a *ask, params *sobek.Object) {
@@ -43,7 +43,7 @@ func (v *vu) readParams(a *ask, params *sobek.Object) {
 		value := params.Get(name)
 		read, known := paramReaders[name]
 		if !known {
-			v.throw("params.%s is not known%s", name, meant(name, Params()))
+			v.throw("params.%s is not known%s", name, meant(name, paramNames()))
 		}
 		if sobek.IsUndefined(value) || sobek.IsNull(value) && name != "responseCallback" && name != "jar" {
 			continue

@@ -75,8 +75,8 @@ var executors = map[string]func(*Load, *scenarioOptions) error{
 	"ramping-arrival-rate":  (*Load).rampingRate,
 }
 
-// Executors returns the names of those that can be run.
-func Executors() []string { return slices.Sorted(maps.Keys(executors)) }
+// executorNames returns the names of those that can be run.
+func executorNames() []string { return slices.Sorted(maps.Keys(executors)) }
 
 // readStages reads options.stages, which stand for a scenario of ramping-vus. How many virtual users
 // there are at the beginning is known when all options are read: see settle.
@@ -144,7 +144,7 @@ func readScenario(raw json.RawMessage) (Load, error) {
 	case s.Executor == "externally-controlled":
 		return Load{}, errors.New("executor is externally-controlled, which is not possible: the load is planned before it begins")
 	case !ok:
-		return Load{}, fmt.Errorf("executor is %q; expected %s", s.Executor, setting.Or(Executors()))
+		return Load{}, fmt.Errorf("executor is %q; expected %s", s.Executor, setting.Or(executorNames()))
 	}
 	l := Load{Executor: s.Executor, Exec: s.Exec, Env: s.Env}
 	var graceErr, tagsErr, startErr error

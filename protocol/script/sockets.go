@@ -75,8 +75,8 @@ var socketReaders = map[string]func(v *vu, s *session, value sobek.Value) error{
 	},
 }
 
-// SocketParams returns the names of what a WebSocket can be given.
-func SocketParams() []string { return slices.Sorted(maps.Keys(socketReaders)) }
+// socketParams returns the names of what a WebSocket can be given.
+func socketParams() []string { return slices.Sorted(maps.Keys(socketReaders)) }
 
 // newSession reads what a WebSocket is opened with.
 func (v *vu) newSession(what, text string, params sobek.Value) *session {

@@ -3,7 +3,7 @@
 //
 // A picture is made to be 400 units wide, so that its text stays readable in a column of a
 // phone (390 px) as well as in one of two or three columns of a desk. It has no colours of its
-// own: the page, or Standalone, says what the classes c0 to c5 look like. Text in it is escaped.
+// own: CSS says what the classes c0 to c5 look like. Text in it is escaped.
 package chart
 
 import (

@@ -38,7 +38,7 @@ func stick(stuck *stuckGuard) func(*Server) {
 func begin(t *testing.T, s *running, path string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	before := activeConns(s)
-	c := dial(t, s.HTTPAddr())
+	c := dial(t, s.httpAddr())
 	if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: x\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestDrainAnswersWhatIsInFlight(t *testing.T) {
 	if err := s.wait(t); err != nil {
 		t.Error(err)
 	}
-	if c, err := net.Dial("tcp", s.HTTPAddr().String()); err == nil {
+	if c, err := net.Dial("tcp", s.httpAddr().String()); err == nil {
 		c.Close()
 		t.Error("the port still accepts after the drain")
 	}
@@ -128,7 +128,7 @@ func TestDrainAnswersWhatIsInFlight(t *testing.T) {
 
 func TestDrainEndsIdleConnections(t *testing.T) {
 	s := start(t, httpOnly())
-	silent, idle := dial(t, s.HTTPAddr()), dial(t, s.HTTPAddr())
+	silent, idle := dial(t, s.httpAddr()), dial(t, s.httpAddr())
 	if _, err := io.WriteString(idle, "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 // exchange writes raw bytes and returns the answer that comes back.
 func exchange(t *testing.T, s *running, raw string) *http.Response {
 	t.Helper()
-	c := dial(t, s.HTTPAddr())
+	c := dial(t, s.httpAddr())
 	if _, err := c.Write([]byte(raw)); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestSlowRequestTimesOut(t *testing.T) {
 
 func TestSilentConnectionIsClosedWithoutAWord(t *testing.T) {
 	s := start(t, httpOnly(), withReadTimeout(50*time.Millisecond))
-	c := dial(t, s.HTTPAddr())
+	c := dial(t, s.httpAddr())
 	if n, err := c.Read(make([]byte, 1)); n != 0 || !isEnd(err) {
 		t.Errorf("read %d bytes, %v; want a closed connection", n, err)
 	}
@@ -71,7 +71,7 @@ func TestSilentConnectionIsClosedWithoutAWord(t *testing.T) {
 
 func TestIdleConnectionIsClosed(t *testing.T) {
 	s := start(t, httpOnly(), withReadTimeout(50*time.Millisecond))
-	c := dial(t, s.HTTPAddr())
+	c := dial(t, s.httpAddr())
 	if _, err := c.Write([]byte("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func (r *running) wait(t testing.TB) error {
 	}
 }
 
-func (r *running) url(path string) string { return "http://" + r.HTTPAddr().String() + path }
+func (r *running) url(path string) string { return "http://" + r.httpAddr().String() + path }
 
 // A stuckGuard holds every caller until release or Close.
 type stuckGuard struct {

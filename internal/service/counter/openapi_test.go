@@ -332,7 +332,7 @@ func (p provocation) check(t *testing.T, s *running, d description, a answer) {
 // it may with a slow request of which nothing has arrived.
 func (p provocation) ask(t *testing.T, s *running, a answer) (answer, bool) {
 	t.Helper()
-	c := dial(t, s.HTTPAddr())
+	c := dial(t, s.httpAddr())
 	defer c.Close()
 	if _, err := io.WriteString(c, a.method+" "+a.path+p.raw); err != nil {
 		return a, false

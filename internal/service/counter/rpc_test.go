@@ -27,7 +27,7 @@ import (
 
 func connect(t testing.TB, s *running) *grpc.ClientConn {
 	t.Helper()
-	cc, err := grpc.NewClient("passthrough:"+s.GRPCAddr().String(),
+	cc, err := grpc.NewClient("passthrough:"+s.grpcAddr().String(),
 		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)

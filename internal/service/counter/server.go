@@ -22,7 +22,7 @@ import (
 
 // A Config says where to serve and behind which guard.
 type Config struct {
-	// HTTPAddr and GRPCAddr are host:port; port 0 picks a free one, the empty
+	// httpAddr and grpcAddr are host:port; port 0 picks a free one, the empty
 	// string turns that side off. At least one must be set.
 	HTTPAddr string `flag:"http" words:"*address* of the HTTP service, such as :8080"`
 	GRPCAddr string `flag:"grpc" words:"*address* of the gRPC service, such as :50055"`
@@ -181,11 +181,11 @@ func (s *Server) closeSides() {
 	}
 }
 
-// HTTPAddr returns the address that HTTP is bound to, or nil if it is off.
-func (s *Server) HTTPAddr() net.Addr { return addrOf(s.http) }
+// httpAddr returns the address that HTTP is bound to, or nil if it is off.
+func (s *Server) httpAddr() net.Addr { return addrOf(s.http) }
 
-// GRPCAddr returns the address that gRPC is bound to, or nil if it is off.
-func (s *Server) GRPCAddr() net.Addr { return addrOf(s.grpc) }
+// grpcAddr returns the address that gRPC is bound to, or nil if it is off.
+func (s *Server) grpcAddr() net.Addr { return addrOf(s.grpc) }
 
 func addrOf(ln net.Listener) net.Addr {
 	if ln == nil {

@@ -84,7 +84,7 @@ func TestServeLogs(t *testing.T) {
 	serveAndStop(t, s)
 	for _, want := range []string{
 		`msg=environment cores=\d+ gomaxprocs=\d+ cpu_limit=(none|[0-9.]+)\n`,
-		`msg=serving http=` + s.HTTPAddr().String() + ` grpc=` + s.GRPCAddr().String() + ` guard=inputq\n`,
+		`msg=serving http=` + s.httpAddr().String() + ` grpc=` + s.grpcAddr().String() + ` guard=inputq\n`,
 		`msg=draining timeout=10s\n`,
 		`msg=stopped\n`,
 	} {
@@ -99,12 +99,12 @@ func TestServeLogs(t *testing.T) {
 
 func TestOneSideOnly(t *testing.T) {
 	web := start(t, httpOnly())
-	if web.GRPCAddr() != nil || web.HTTPAddr() == nil {
-		t.Errorf("HTTP only: %v, %v", web.HTTPAddr(), web.GRPCAddr())
+	if web.grpcAddr() != nil || web.httpAddr() == nil {
+		t.Errorf("HTTP only: %v, %v", web.httpAddr(), web.grpcAddr())
 	}
 	rpc := start(t, grpcOnly("cas"))
-	if rpc.HTTPAddr() != nil || rpc.GRPCAddr() == nil {
-		t.Errorf("gRPC only: %v, %v", rpc.HTTPAddr(), rpc.GRPCAddr())
+	if rpc.httpAddr() != nil || rpc.grpcAddr() == nil {
+		t.Errorf("gRPC only: %v, %v", rpc.httpAddr(), rpc.grpcAddr())
 	}
 }
 

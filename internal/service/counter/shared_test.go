@@ -239,7 +239,7 @@ func TestReadinessFollowsRedis(t *testing.T) {
 		if resp, _ := fetch(t, "GET", s.url("/health")); resp.StatusCode != 200 {
 			t.Errorf("health: %s", resp.Status)
 		}
-		if err := Healthy(timeout(t), s.GRPCAddr().String()); (err == nil) != (away == nil) {
+		if err := Healthy(timeout(t), s.grpcAddr().String()); (err == nil) != (away == nil) {
 			t.Errorf("away: %v, Healthy: %v", away, err)
 		}
 	}
@@ -317,8 +317,8 @@ func TestServesOnAGivenListener(t *testing.T) {
 	served := make(chan struct{})
 	s := start(t, Config{HTTP: ln, Serving: func() { close(served) }})
 	<-served
-	if s.HTTPAddr() != ln.Addr() {
-		t.Errorf("it is served at %v, not %v", s.HTTPAddr(), ln.Addr())
+	if s.httpAddr() != ln.Addr() {
+		t.Errorf("it is served at %v, not %v", s.httpAddr(), ln.Addr())
 	}
 	if resp, _ := fetch(t, "GET", s.url("/ready")); resp.StatusCode != 200 {
 		t.Errorf("ready: %s", resp.Status)
