@@ -14,7 +14,7 @@ SECRETS  := $(COMPOSE)/secrets
 # deploy/ is a module of its own, whose tests need what the program does not. Where PKG is not set, both are meant.
 BOTH     := $(if $(filter-out ./...,$(PKG)),.,. deploy)
 
-.PHONY: help build test race bench lint fuzz golden lab image compose-up compose-down compose-secrets kube-validate engine
+.PHONY: help build test race bench lint lines fuzz golden lab image compose-up compose-down compose-secrets kube-validate engine
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -38,6 +38,9 @@ lint: ## gofmt, vet, staticcheck
 		go -C $$module vet $(PKG); \
 		go -C $$module run honnef.co/go/tools/cmd/staticcheck@v0.8.2 $(PKG); \
 	done
+
+lines: ## lines of each room, without comments and blank lines: code, tests
+	@go test -count=1 -run RoomsStaySmall -v . | sed -n 's/^ *rooms_test.go:[0-9]*: //p'
 
 fuzz: ## every fuzz test, 100 000 inputs each
 	./.ci/fuzz 100000x
