@@ -29,7 +29,7 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{`url: "http://{{addr}}/orders", `, "", "target.url is missing: the variant lock has no url to drive"},
 	{"http://{{addr}}/orders", "guard:mutex?batch=0", "target.url: batch is 0; expected 1 to 1000000"},
 	{"http://{{addr}}/orders", "guard:mutex?bach=5", `target.url: bach is not known; expected kind, batch, seed, section (did you mean "batch"?)`},
-	{"method: POST", "method: POST, data_file: x", "target.data_file is set beside data: give one of them"},
+	{"method: POST", "method: POST, data_file: x", "target.data_file cannot be combined with data; use one of them"},
 	{"vus: [1, 10, 50], ", "", "load.vus is missing: number of callers; several numbers are levels, each compared separately, as in [1"},
 	{"vus: [1, 10, 50]", "concurrency: [1, 10, 50]", `did you mean "vus"?`},
 	{"vus: [1, 10, 50]", "vus: []", "load.vus is empty; expected at least one value"},
@@ -60,7 +60,7 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{"load:", "arms: {lock: {document: uplink demo}, queue: {document: uplink demo}}\nsweep: {visits: 3}\nload:", "sweep: variants with a document measure by themselves"},
 	{"load:", "arms: {lock: {guard: mutx}, queue: {}}\nload:", `arms.lock.guard is "mutx"; expected mutex`},
 	{"load:", "profiles: {quick: {compare: {baseline: none}}}\nload:", `profiles.quick.compare.baseline is "none", which is not a variant; expected lock, queue`},
-	{"load:", "parts: [{name: a, target: {data_file: x}}]\nload:", "parts[0].target.data_file is set beside data: give one of them"},
+	{"load:", "parts: [{name: a, target: {data_file: x}}]\nload:", "parts[0].target.data_file cannot be combined with data; use one of them"},
 	{"load:", "parts: [{name: a b}]\nload:", `parts[0].name is "a b"; expected letters and digits with . _ - between them`},
 	{"load:", "parts: [{name: a, expect: [x.errors == 0]}]\nload:", `parts[0].expect[0] names "x", which is not a variant of part a; expected lock, queue`},
 	{"load:", "answer: {parts: [a]}\nload:", `answer.parts[0] is "a"; expected none`},
@@ -134,7 +134,7 @@ func TestOneMistakeIsSaidOnce(t *testing.T) {
 // is no more said than that.
 func TestEveryMistakeIsSaid(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{"method: POST", "method: POST, data_file: x", "target.data_file is set beside data"},
+		{"method: POST", "method: POST, data_file: x", "target.data_file cannot be combined with data"},
 		{"method: POST", "http: 4", "target.http is"},
 		{"method: POST", "method: 'G@T'", `target.method is "G@T"; expected letters, digits and `},
 		{"[201]", "two", `target.expect_status[0] is "two"`},

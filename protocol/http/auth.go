@@ -15,7 +15,7 @@ func (c *Config) checkAuth() error {
 	wrong := func(field any, text string) { errs = append(errs, setting.At(c, field).Wrong("%s", text)) }
 	a := c.Auth
 	if a.Bearer != "" && (a.User != "" || a.Password != "") {
-		wrong(&c.Bearer, "is set beside basic_auth: give one of them")
+		wrong(&c.Bearer, "cannot be combined with basic_auth; use one of them")
 	}
 	if !wire.IsVisible(a.Bearer) {
 		wrong(&c.Bearer, "holds a space or what is not printable ASCII")
@@ -26,7 +26,7 @@ func (c *Config) checkAuth() error {
 	}
 	given := slices.IndexFunc(c.Header, func(f wire.Field) bool { return strings.EqualFold(f.Name, "authorization") })
 	if given >= 0 && a != (wire.Auth{}) {
-		errs = append(errs, c.inHeader(given, "Authorization is set beside basic_auth or bearer: give one of them"))
+		errs = append(errs, c.inHeader(given, "Authorization cannot be combined with basic_auth or bearer; use one of them"))
 	}
 	return errors.Join(errs...)
 }

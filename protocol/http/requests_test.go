@@ -306,10 +306,10 @@ func TestNewRefusesRequests(t *testing.T) {
 		`data: text: {{b}}: "b" is not known`:            {Data: source, Body: []byte("{{b}}")},
 		`Content-Length is counted`:                      {Data: source, Header: []wire.Field{{Name: "Content-Length", Value: "3"}}, Body: []byte("abc")},
 		`row_order is per-vu with 2 callers`:             {Data: &data.Source{Rows: source.Rows, Order: data.PerVU, VUs: 2}},
-		`bearer is set beside basic_auth`:                {Auth: wire.Auth{User: "me", Bearer: "secret"}},
+		`bearer cannot be combined with basic_auth`:      {Auth: wire.Auth{User: "me", Bearer: "secret"}},
 		`bearer holds a space`:                           {Auth: wire.Auth{Bearer: "secret secret"}},
 		`basic_auth holds a user with a colon`:           {Auth: wire.Auth{User: "m:e", Password: "secret"}},
-		`header Authorization is set beside`:             {Auth: wire.Auth{User: "me"}, Header: []wire.Field{{Name: "authorization", Value: "secret"}}},
+		`header Authorization cannot be combined with`:   {Auth: wire.Auth{User: "me"}, Header: []wire.Field{{Name: "authorization", Value: "secret"}}},
 	} {
 		c.URL = "http://host/"
 		_, err := New(c)

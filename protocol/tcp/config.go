@@ -51,7 +51,7 @@ func (c *Config) Validate() error {
 	case len(c.Until) == 0 && c.Length == 0:
 		wrong(&c.Until, "is missing: give what a response ends with, or its length")
 	case len(c.Until) > 0 && c.Length > 0:
-		wrong(&c.Length, "is set beside until: give one of them")
+		wrong(&c.Length, "cannot be combined with until; use one of them")
 	}
 	if len(c.Until) > c.MaxMessage {
 		wrong(&c.Until, "has %d bytes; expected at most the %d of an answer", len(c.Until), c.MaxMessage)

@@ -239,7 +239,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		{Config{URL: "tcp://host"}, []string{`"tcp://host"; expected tcp://host:port`, "data is missing", "until is missing"}},
 		{Config{URL: "tcp://u:secret@host:1/path"}, []string{"expected tcp://host:port"}},
-		{Config{URL: "tcp://h:1", Data: Escaped("a"), Body: wire.Body{DataFile: "b"}, Until: Escaped("a"), Length: 1}, []string{"data_file is set beside data", "length is set beside until"}},
+		{Config{URL: "tcp://h:1", Data: Escaped("a"), Body: wire.Body{DataFile: "b"}, Until: Escaped("a"), Length: 1}, []string{"data_file cannot be combined with data", "length cannot be combined with until"}},
 		{Config{URL: "tcp://h:1", Data: Escaped("a"), Until: Escaped("abc"), MaxMessage: 2}, []string{"until has 3 bytes; expected at most the 2 of an answer"}},
 		{Config{URL: "tcp://h:1", Body: wire.Body{DataFile: "missing-file"}, Length: 1, MaxMessage: 1}, []string{`data_file is "missing-file", which cannot be read: `}},
 		{Config{URL: "tcp://h:1", Body: wire.Body{DataFile: empty}, Length: 1, MaxMessage: 1}, []string{"which is empty"}},

@@ -55,7 +55,7 @@ type Body struct {
 // Check refuses a file beside a body that is given.
 func (b *Body) Check(body []byte) error {
 	if b.DataFile != "" && len(body) > 0 {
-		return setting.At(b, &b.DataFile).Wrong("is set beside data: give one of them")
+		return setting.At(b, &b.DataFile).Wrong("cannot be combined with data; use one of them")
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ type Common struct {
 func (c *Common) Check(body []byte) error {
 	errs := []error{c.Body.Check(body)}
 	if c.BasicAuth != "" && c.Bearer != "" {
-		errs = append(errs, setting.At(c, &c.Bearer).Wrong("is set beside basic_auth: give one of them"))
+		errs = append(errs, setting.At(c, &c.Bearer).Wrong("cannot be combined with basic_auth; use one of them"))
 	}
 	if (c.CertFile == "") != (c.KeyFile == "") {
 		alone := &c.CertFile
