@@ -49,7 +49,7 @@ type Func struct {
 // A Config says how functions are compared. The zero value is ready to use: about
 // four seconds for functions that are faster than a block.
 type Config struct {
-	// Rounds are the replications; a verdict at 95 % confidence needs at least 6.
+	// Rounds are the replications; a verdict at 95% confidence needs at least 6.
 	// 0 means 12.
 	Rounds int
 	// Pairs of blocks in a round in which time is taken. 0 means 10.
@@ -136,7 +136,7 @@ func Compare(ctx context.Context, name string, c Config, a, b Func) (*Result, er
 	if err != nil {
 		return nil, err
 	}
-	notFresh := finding.RoundsNotFresh.Warning("all rounds ran in one process, so an effect of its memory layout and hash seeds is in every round alike")
+	notFresh := finding.RoundsNotFresh.Warning("all rounds ran in one process; an effect of its memory layout and hash seeds may be in all of them")
 	r := newResult(name, c, [2]string{a.Name, b.Name}, rounds, notFresh)
 	r.funcs = p.funcs
 	return r, nil

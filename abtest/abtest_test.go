@@ -38,10 +38,10 @@ func TestVerdicts(t *testing.T) {
 		rounds int
 		want   stat.Verdict
 	}{
-		{"10 % slower", 1100, 0.01, 6, stat.Slower},
-		{"10 % faster", 900, 0.01, 6, stat.Faster},
+		{"10% slower", 1100, 0.01, 6, stat.Slower},
+		{"10% faster", 900, 0.01, 6, stat.Faster},
 		{"the same", 1000, 0, 6, stat.Equivalent},
-		{"1 % is within the margin", 1010, 0.001, 6, stat.Equivalent},
+		{"1% is within the margin", 1010, 0.001, 6, stat.Equivalent},
 		{"five rounds", 1100, 0.01, 5, stat.Inconclusive},
 		{"noise", 1000, 0.9, 6, stat.Inconclusive},
 	}

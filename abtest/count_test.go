@@ -106,11 +106,11 @@ func TestVerdictsOnInstructions(t *testing.T) {
 		want      stat.Verdict
 		says      string
 	}{
-		{"2 % more", 10_200, 0.0001, 6, stat.More, "MORE: b executes 2.00 % more instructions per op than a, 95 % interval +"},
-		{"2 % less", 9_800, 0.0001, 6, stat.Less, "LESS: b executes 2.00 % fewer instructions per op than a, 95 % interval -"},
-		{"0.6 % more", 10_060, 0.0001, 6, stat.More, "MORE: b executes 0.6"},
-		{"0.4 % more is within the margin", 10_040, 0.0001, 6, stat.Equivalent, "EQUIVALENT: b executes 0.4"},
-		{"the same", 10_000, 0, 6, stat.Equivalent, "EQUIVALENT: b executes 0.00 % more instructions per op than a, 95 % interval 0.00 % to 0.00 % (p = 1, 6 rounds, margin ±0.5 %)"},
+		{"2% more", 10_200, 0.0001, 6, stat.More, "MORE: b executes 2.00% more instructions per op than a, 95% interval +"},
+		{"2% less", 9_800, 0.0001, 6, stat.Less, "LESS: b executes 2.00% fewer instructions per op than a, 95% interval -"},
+		{"0.6% more", 10_060, 0.0001, 6, stat.More, "MORE: b executes 0.6"},
+		{"0.4% more is within the margin", 10_040, 0.0001, 6, stat.Equivalent, "EQUIVALENT: b executes 0.4"},
+		{"the same", 10_000, 0, 6, stat.Equivalent, "EQUIVALENT: b executes 0.00% more instructions per op than a, 95% interval 0.00% to 0.00% (p = 1, 6 rounds, margin ±0.5%)"},
 		{"five rounds", 10_200, 0.0001, 5, stat.Inconclusive, "too_few_rounds: 5 rounds"},
 		{"noise", 10_000, 0.9, 6, stat.Inconclusive, "INCONCLUSIVE: b executes "},
 	}
@@ -126,7 +126,7 @@ func TestVerdictsOnInstructions(t *testing.T) {
 				if r.Instructions.Verdict != tt.want || tt.want != stat.Inconclusive && math.Abs(r.Instructions.Ratio*10_000/tt.candidate-1) > 0.0002 {
 					t.Errorf("%v, want %s", r, tt.want)
 				}
-				if timed := r.Verdict != "" && r.Ratio == 1 && strings.Contains(r.String(), ": b takes 0.0 % more time per op"); timed == only {
+				if timed := r.Verdict != "" && r.Ratio == 1 && strings.Contains(r.String(), ": b takes 0.0% more time per op"); timed == only {
 					t.Errorf("time was taken: %v, in %v", timed, r)
 				}
 				if a, _ := r.Sum(); a.Ops > 0 == only {
@@ -189,7 +189,7 @@ func TestCountedBlocks(t *testing.T) {
 // between equal functions, though one seemed four times slower when the length of
 // blocks was chosen: 2500 operations of it, 2.6e7 instructions with the 1e6 of the
 // block, against 2.6e7 ÷ 10,100 = 2574 of the other. Blocks of 10,000 would have
-// 10,400 ÷ 10,100 = 3 % more.
+// 10,400 ÷ 10,100 = 3% more.
 func TestBlocksThatSeemedLonger(t *testing.T) {
 	var m machine
 	m.stop = func(counted uint64) (uint64, error) { return counted + 1e6, nil }
@@ -357,7 +357,7 @@ func loop(name string, turns int) Func {
 	}}
 }
 
-// Counters of the processor find 2 % more turns of a loop, and no difference in equal
+// Counters of the processor find 2% more turns of a loop, and no difference in equal
 // loops.
 func TestPlantedInstructions(t *testing.T) {
 	c, err := own(perf.Instructions)

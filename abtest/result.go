@@ -42,7 +42,7 @@ type Comparison struct {
 	Verdict stat.Verdict
 	stat.Effect
 	// RoundsNeeded estimates how many further rounds would settle an
-	// INCONCLUSIVE verdict with a chance of 90 %; 0 when that cannot be said.
+	// INCONCLUSIVE verdict with a chance of 90%; 0 when that cannot be said.
 	RoundsNeeded int
 }
 
@@ -129,12 +129,12 @@ func (r *Result) sentence(c Comparison, does, less, what string, decimals int) s
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s %s %s %s per op than %s", c.Verdict, r.Candidate, does, inWords(c.Ratio, less, decimals), what, r.Baseline)
 	if c.Bounded() {
-		fmt.Fprintf(&b, ", %.4g %% interval %s to %s", 100*(1-c.Level), percent(c.Low, decimals), percent(c.High, decimals))
+		fmt.Fprintf(&b, ", %.4g%% interval %s to %s", 100*(1-c.Level), percent(c.Low, decimals), percent(c.High, decimals))
 	}
 	fmt.Fprintf(&b, " (p = %.3g, %d rounds", c.P, c.Rounds)
 	switch {
 	case c.Verdict == stat.Equivalent:
-		fmt.Fprintf(&b, ", margin ±%.3g %%", 100*c.Margin)
+		fmt.Fprintf(&b, ", margin ±%.3g%%", 100*c.Margin)
 	case c.RoundsNeeded > 0:
 		fmt.Fprintf(&b, "; about %d more would settle it", c.RoundsNeeded)
 	}
@@ -144,15 +144,15 @@ func (r *Result) sentence(c Comparison, does, less, what string, decimals int) s
 
 func inWords(ratio float64, less string, decimals int) string {
 	if ratio < 1 {
-		return fmt.Sprintf("%.*f %% %s", decimals, 100*(1-ratio), less)
+		return fmt.Sprintf("%.*f%% %s", decimals, 100*(1-ratio), less)
 	}
-	return fmt.Sprintf("%.*f %% more", decimals, 100*(ratio-1))
+	return fmt.Sprintf("%.*f%% more", decimals, 100*(ratio-1))
 }
 
 // percent formats a ratio as a signed difference.
 func percent(ratio float64, decimals int) string {
-	text := fmt.Sprintf("%+.*f %%", decimals, 100*(ratio-1))
-	if zero := fmt.Sprintf("%.*f %%", decimals, 0.0); text[1:] == zero {
+	text := fmt.Sprintf("%+.*f%%", decimals, 100*(ratio-1))
+	if zero := fmt.Sprintf("%.*f%%", decimals, 0.0); text[1:] == zero {
 		return zero
 	}
 	return text

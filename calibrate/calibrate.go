@@ -105,7 +105,7 @@ type Visible struct {
 }
 
 // In is the smallest relative difference that a comparison of so many rounds
-// finds with a chance of 90 % if this is its primary metric (stat.Smallest);
+// finds with a chance of 90% if this is its primary metric (stat.Smallest);
 // +Inf when so few rounds find none.
 func (v Visible) In(rounds int, confidence float64) float64 {
 	return stat.Smallest(v.Spread, rounds, confidence, trial.Power)
@@ -115,7 +115,7 @@ func (v Visible) In(rounds int, confidence float64) float64 {
 const MostRounds = 1000
 
 // RoundsToEqual is in how many rounds a comparison of equal arms by this metric finds them
-// EQUIVALENT within the margin, a fraction, with a chance of 90 %; 0: not in MostRounds. The
+// EQUIVALENT within the margin, a fraction, with a chance of 90%; 0: not in MostRounds. The
 // interval must keep within the margin to both sides, each of which may be missed half as
 // often as a difference may be (stat.Smallest).
 func (v Visible) RoundsToEqual(margin, confidence float64) int {

@@ -28,14 +28,14 @@ func TestChooseLength(t *testing.T) {
 		spreads []float64 // of 10, 20, 40 ms
 		want    time.Duration
 	}{
-		// One standard error of 57 rounds is √(0.5708/57) = 10 %: up to 0.022.
+		// One standard error of 57 rounds is √(0.5708/57) = 10%: up to 0.022.
 		{"the best is the shortest", 57, []float64{0.02, 0.03, 0.04}, 10 * ms},
 		{"within an error of the best", 57, []float64{0.0219, 0.02, 0.03}, 10 * ms},
 		{"beyond an error of the best", 57, []float64{0.0221, 0.02, 0.03}, 20 * ms},
 		{"the longest is by far the best", 57, []float64{0.08, 0.04, 0.02}, 40 * ms},
-		// √(0.5708/6) = 31 %: six rounds tell little apart.
+		// √(0.5708/6) = 31%: six rounds tell little apart.
 		{"few rounds", 6, []float64{0.026, 0.02, 0.03}, 10 * ms},
-		// Of 1000 rounds it would be 2.4 %, and 5 % is allowed.
+		// Of 1000 rounds it would be 2.4%, and 5% is allowed.
 		{"many rounds", 1000, []float64{0.0209, 0.02, 0.03}, 10 * ms},
 		{"no noise", 6, []float64{0, 0, 0}, 10 * ms},
 		{"no rounds", 0, []float64{0, 0, 0}, 0},
@@ -207,7 +207,7 @@ func TestDeriveCalibration(t *testing.T) {
 		t.Errorf("%+v, want 8 rounds of throughput; the median did not vary", c.Visible)
 	}
 	if c.Visible[0].In(5, 0.95) != math.Inf(1) {
-		t.Error("5 rounds see something at 95 %")
+		t.Error("5 rounds see something at 95%")
 	}
 	quoted := &Calibration{Alarms: c.Alarms, Visible: c.Visible}
 	quoted.Derive()
@@ -268,7 +268,7 @@ func TestCalibrationMistakesAllAtOnce(t *testing.T) {
 	}
 }
 
-// The interval is within ±2 % with a chance of 90 % after ((1.96 + 1.645) · 0.02 ÷ ln 1.02)² +
+// The interval is within ±2% with a chance of 90% after ((1.96 + 1.645) · 0.02 ÷ ln 1.02)² +
 // 1.96²/2 = 15.3 rounds, or one or two more, as the confidence comes in steps.
 func TestRoundsToEqual(t *testing.T) {
 	if n := (Visible{Spread: 0.02}).RoundsToEqual(0.02, 0.95); n < 16 || n > 18 {

@@ -67,7 +67,7 @@ type Length struct {
 	// around the median of its round; 0 with one pair.
 	PairSpread float64 `json:"pair_spread,omitempty"`
 	// Chosen is set for the shortest one whose RoundSpread cannot be told from the
-	// smallest: at most 5 %, or one standard error, above it.
+	// smallest: at most 5%, or one standard error, above it.
 	Chosen bool `json:"chosen,omitempty"`
 }
 
@@ -184,7 +184,7 @@ func absoluteSpread(values []float64) float64 {
 const tellApart = 0.05
 
 // chooseLength marks the shortest length whose spread of a round cannot be told
-// from the smallest: it is at most 5 %, or one standard error of a spread from
+// from the smallest: it is at most 5%, or one standard error of a spread from
 // so many rounds, √((π/2 − 1)/rounds), above it. Shorter is better
 // among equals: more pairs in the same time, and a disturbance spoils fewer of
 // them.

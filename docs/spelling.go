@@ -36,12 +36,12 @@ func similar(a, b string) bool {
 	return min(len(a), len(b)) > 3 && (strings.Contains(a, b) || strings.Contains(b, a))
 }
 
-// normal makes different spellings of a term equal, and all percentages: 95 % is 90 %. A sign
+// normal makes different spellings of a term equal, and all percentages: 95% is 90%. A sign
 // stays as it is.
 func normal(term string) string {
 	term = strings.ToLower(term)
 	if strings.Contains(term, "%") {
-		term = percentage.ReplaceAllString(term, "n %")
+		term = percentage.ReplaceAllString(term, "n%")
 	}
 	return cmp.Or(strings.Join(strings.Fields(spelled.Replace(term)), " "), strings.TrimSpace(term))
 }

@@ -277,12 +277,16 @@ func (c claim) check(left trial.Cell, cells []trial.Cell) (bool, string) {
 	}
 	shown := func(value float64) string { return c.left.metric.Format(value) }
 	if c.right.metric == planned && left.Planned > 0 {
-		shown = func(value float64) string { return fmt.Sprintf("%.3g %%", 100*value/float64(left.Planned)) }
+		shown = func(value float64) string { return fmt.Sprintf("%.3g%%", 100*value/float64(left.Planned)) }
 	}
 	if shown(x) == shown(y) { // they differ beyond the digits of tables
 		shown = func(value float64) string { return strconv.FormatFloat(value, 'g', -1, 64) }
 	}
-	return load.Holds(x, c.operator, y), fmt.Sprintf("%s%s is %s, not %s %s", at, c.left.metric.Words(), shown(x), c.operator, shown(y))
+	detail := fmt.Sprintf("%s%s was %s", at, c.left.metric.Words(), shown(x))
+	if constant := c.right.metric == "" || c.right.metric == planned; !constant {
+		detail += fmt.Sprintf(", not %s %s", c.operator, shown(y))
+	}
+	return load.Holds(x, c.operator, y), detail
 }
 
 // named says which of the cells one is, as far as they differ: mutex at concurrency 10; "": it is

@@ -26,12 +26,12 @@ import (
 // own client in turn: the same number of requests on as many connections.
 func (r *runner) besideAB(ctx context.Context) ([]report.Analysis, error) {
 	a := report.Analysis{
-		Name: "ab", Title: "Both clients on every server: contend beside ab",
+		Name: "ab", Title: "Both clients on every server: contend and ab",
 		Columns: []string{"server", "concurrency", "contend /s", "ab /s", "contend ÷ ab", "mean", "of ab", "p99", "of ab",
 			"generator CPU", "of ab", "server CPU", "under ab", "errors", "of ab"},
 	}
 	if _, err := exec.LookPath("ab"); err != nil {
-		a.Sentence = []string{"ab is not installed, so there is nothing beside our own client."}
+		a.Sentence = []string{"ab is not installed, so only contend was measured."}
 		return []report.Analysis{a}, nil
 	}
 	for _, p := range r.Parts {
@@ -45,7 +45,7 @@ func (r *runner) besideAB(ctx context.Context) ([]report.Analysis, error) {
 		}
 	}
 	a.Sentence = []string{"CPU is per request. Each figure is the median of all rounds, contend ÷ ab the paired ratio of the " +
-		"throughputs with its 95 % interval. ab computes its mean from throughput and connections; ours is measured."}
+		"throughputs with its 95% interval. ab computes its mean from throughput and connections; ours is measured."}
 	return []report.Analysis{a}, nil
 }
 

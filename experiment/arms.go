@@ -33,7 +33,7 @@ func (r *runner) missing(entry *report.Experiment) {
 		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(because)) {
-		entry.Warnings = append(entry.Warnings, finding.LeftOut.Warning("%s, so the variants of %s were left out", reason, strings.Join(because[reason], ", ")))
+		entry.Warnings = append(entry.Warnings, finding.LeftOut.Warning("%s, so the variants of %s were skipped", reason, strings.Join(because[reason], ", ")))
 	}
 }
 

@@ -51,8 +51,8 @@ parts:
 		said = append(said, w.Text)
 	}
 	want := []string{
-		"no-such-program is not installed, so the variants of missing-too, uninstalled were left out",
-		"this is " + runtime.GOOS + " and not " + other + ", so the variants of elsewhere were left out",
+		"no-such-program is not installed, so the variants of missing-too, uninstalled were skipped",
+		"this is " + runtime.GOOS + " and not " + other + ", so the variants of elsewhere were skipped",
 		"no variant of part none can run here, so there is nothing to compare",
 	}
 	if got := strings.Join(said, "\n"); got != strings.Join(want, "\n") {

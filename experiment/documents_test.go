@@ -85,7 +85,7 @@ func TestDocumentsAreCompared(t *testing.T) {
 }
 
 // What a command has found incomplete is refused with its reason, not lost: 50 of 1049
-// are 4.8 %, which the file may allow.
+// are 4.8%, which the file may allow.
 func TestIncompleteDocuments(t *testing.T) {
 	for allowed, refused := range map[string]bool{"1%": true, "5%": false} {
 		doc, err := measured(t, t.Context(), "1000", "999", "load: {max_unfinished: "+allowed+"}")

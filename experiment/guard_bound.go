@@ -47,7 +47,7 @@ func (r *runner) bound(ctx context.Context, p Part, candidate string) (report.An
 	baseline := p.Baseline
 	busiest, ok := r.busiest(p)
 	if !ok {
-		return report.Analysis{}, fmt.Errorf("part %q has no right answers to set the guards beside", p.Name)
+		return report.Analysis{}, fmt.Errorf("part %q has no successful responses to compare the guards with", p.Name)
 	}
 	call := GuardedCall{Busy: busiest}
 	costs, err := MeasureGuards(ctx, []string{p.Arms[baseline].Guard, p.Arms[candidate].Guard}, call.Callers(), nil)
@@ -60,14 +60,14 @@ func (r *runner) bound(ctx context.Context, p Part, candidate string) (report.An
 		return report.Analysis{}, err
 	}
 	call.Alone = alone.Service.Mean()
-	title := fmt.Sprintf("What the guard could change at the most: %s against %s", candidate, baseline)
+	title := fmt.Sprintf("What the guard could change at most: %s compared with %s", candidate, baseline)
 	if p.Title != "" {
 		title += " (" + p.Title + ")"
 	}
 	b := bound{GuardedCall: call, base: base, cand: cand, measured: r.measured(p, candidate, busiest.Concurrency)}
 	return report.Analysis{
 		Name: "guard_bound", Title: title,
-		Columns: []string{"guard", "callers", "CPU per call", "time per call, 1 caller", "calls/s at the most"},
+		Columns: []string{"guard", "callers", "CPU per call", "time per call, 1 caller", "calls/s at most"},
 		Rows:    [][]string{b.row(baseline, base), b.row(candidate, cand)}, Sentence: b.sentences(candidate, baseline),
 	}, nil
 }
@@ -126,15 +126,15 @@ func (b bound) sentences(candidate, baseline string) []string {
 	perCall, whose := b.CPU()
 	share := math.Abs(b.Throughput(b.base, b.cand))
 	list := []string{fmt.Sprintf(
-		"Throughput: %s costs %s more CPU per call than %s, of %s that a call costs %s: at most %.1f %%, if it costs there what it costs in process.",
+		"Throughput: %s costs %s more CPU per call than %s, of %s that a call costs %s: at most %.1f%%, if it costs there what it costs in process.",
 		candidate, metric.Duration(float64(b.cand.CPU-b.base.CPU)), baseline, metric.Duration(perCall), whose, 100*share)}
 	if m := b.measured; m.Bounded() && (m.High < 1-share || m.Low > 1+share) {
 		list = append(list, fmt.Sprintf(
-			"Measured were %+.1f %% [%+.1f, %+.1f], which is more: behind the network %s costs more than in process, as when its hand-overs wake goroutines while both cores are busy.",
+			"Measured were %+.1f%% [%+.1f, %+.1f], which is more: behind the network %s costs more than in process, as when its hand-overs wake goroutines while both cores are busy.",
 			100*(m.Ratio-1), 100*(m.Low-1), 100*(m.High-1), candidate))
 	}
 	list = append(list, fmt.Sprintf(
-		"Latency: one caller waits %s longer in %s than in %s, of a service time of %s: at most %.2f %%.",
+		"Latency: one caller waits %s longer in %s than in %s, of a service time of %s: at most %.2f%%.",
 		metric.Duration(float64(b.cand.Call-b.base.Call)), candidate, baseline, metric.Duration(float64(b.Alone)),
 		100*math.Abs(b.Latency(b.base, b.cand))))
 	for _, g := range []struct {
@@ -143,7 +143,7 @@ func (b bound) sentences(candidate, baseline string) []string {
 	}{{baseline, b.base}, {candidate, b.cand}} {
 		if share, queues := b.Queues(g.cost); queues {
 			list = append(list, fmt.Sprintf(
-				"Beware: at %.0f calls/s the guard %s is busy %.0f %% of the time, so it queues by itself and these bounds are too low.",
+				"Beware: at %.0f calls/s the guard %s is busy %.0f%% of the time, so it queues by itself and these bounds are too low.",
 				b.Busy.ThroughputPerSec, g.name, 100*share))
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // A call costs the server 10 µs, and the candidate's guard 0.4 µs more than the
-// baseline's: 4 %. What was measured must be said where it is beyond that.
+// baseline's: 4%. What was measured must be said where it is beyond that.
 func TestTheBoundSaysWhatWasMeasuredBeyondIt(t *testing.T) {
 	busiest := trial.Cell{Result: &load.Result{Duration: time.Second, Counts: load.Counts{Ops: 100_000}, Cost: load.Cost{Server: &load.Usage{CPUSec: 1}}}}
 	for _, c := range []struct {
@@ -24,11 +24,11 @@ func TestTheBoundSaysWhatWasMeasuredBeyondIt(t *testing.T) {
 			measured:    stat.Effect{Ratio: (c.low + c.high) / 2, Low: c.low, High: c.high, Confidence: 0.95, Rounds: 8},
 		}
 		text := strings.Join(b.sentences("inputq", "mutex"), "\n")
-		if !strings.Contains(text, "at most 4.0 %, if it costs there") {
-			t.Errorf("no bound of 4 %% in\n%s", text)
+		if !strings.Contains(text, "at most 4.0%, if it costs there") {
+			t.Errorf("no bound of 4%% in\n%s", text)
 		}
 		if strings.Contains(text, "which is more") != c.beyond {
-			t.Errorf("[%v, %v]: said to be beyond 4 %%: %v\n%s", c.low, c.high, !c.beyond, text)
+			t.Errorf("[%v, %v]: said to be beyond 4%%: %v\n%s", c.low, c.high, !c.beyond, text)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestWhatAGuardCanChange(t *testing.T) {
 			t.Errorf("%d callers, want 5", n)
 		}
 	}
-	// 100 000 calls/s of 6 µs each keep a guard in use for 60 % of the time.
+	// 100 000 calls/s of 6 µs each keep a guard in use for 60% of the time.
 	if share, queues := guarded(1).Queues(cand); math.Abs(share-0.6) > 1e-9 || !queues {
 		t.Errorf("in use for %g, a queue: %v", share, queues)
 	}

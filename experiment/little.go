@@ -108,14 +108,14 @@ func (l *littleReading) add(p Published, row []string, a *report.Analysis) {
 	}
 	l.throughput[vus][arm] = x
 	a.Rows = append(a.Rows, []string{arm, strconv.Itoa(vus), metric.Number(x), metric.Duration(call),
-		metric.Duration(cycle), fmt.Sprintf("%.1f", o.CallsInFlight), fmt.Sprintf("%.0f %%", 100*o.ShareOutside)})
+		metric.Duration(cycle), fmt.Sprintf("%.1f", o.CallsInFlight), fmt.Sprintf("%.0f%%", 100*o.ShareOutside)})
 }
 
 func (l *littleReading) sentences(rows int) []string {
 	list := []string{fmt.Sprintf(
 		"The server never held more than %.1f calls at once (at concurrency %d), although up to %d callers were running: calls in flight = rate × mean call time (Little's law).",
 		l.mostInFlight, l.atVUs, l.maxVUs)}
-	outside := fmt.Sprintf("Between %.0f %% and %.0f %% of each iteration was spent outside the call", 100*l.lowest, 100*l.highest)
+	outside := fmt.Sprintf("Between %.0f%% and %.0f%% of each iteration was spent outside the call", 100*l.lowest, 100*l.highest)
 	if l.saturated < rows {
 		return append(list, outside+".")
 	}
@@ -141,6 +141,6 @@ func (l *littleReading) flip() string {
 	if lowest >= 0 || highest <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("The winner changes with the concurrency: %s differs from %s by %.1f %% to %+.1f %%, from one run each.",
+	return fmt.Sprintf("The winner changes with the concurrency: %s differs from %s by %.1f%% to %+.1f%%, from one run each.",
 		names[0], names[1], 100*lowest, 100*highest)
 }

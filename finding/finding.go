@@ -59,7 +59,7 @@ func (w Warning) Aside() bool {
 	return i >= 0 && table[i].Aside
 }
 
-// figure is one with a unit: 97 %, 215ms; or how something went from the begin of a run to its end.
+// figure is one with a unit: 97%, 215ms; or how something went from the begin of a run to its end.
 var figure = regexp.MustCompile(`\d[^:;]* in the first[^:;]* in the last|[+-]?\d[\d.,]* ?(%|ns|µs|ms|s\b)`)
 
 // A Kind is a row of the table: everything that is the same in all warnings of
@@ -157,13 +157,13 @@ func (k Kind) RefusedOver() string {
 	if k.Warns == 0 || k.Refuses <= k.Warns || k.Refuses >= 1 || k.Code == GeneratorShare.Code {
 		return ""
 	}
-	return "; refused over " + threshold(k.Refuses)
+	return "; INVALID above " + threshold(k.Refuses)
 }
 
-// threshold formats a share as 0.1 %, and a number from 1 on as it is.
+// threshold formats a share as 0.1%, and a number from 1 on as it is.
 func threshold(x float64) string {
 	if x < 1 {
-		return strconv.FormatFloat(100*x, 'g', 3, 64) + " %"
+		return strconv.FormatFloat(100*x, 'g', 3, 64) + "%"
 	}
 	return strconv.FormatFloat(x, 'f', -1, 64)
 }

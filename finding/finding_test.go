@@ -30,7 +30,7 @@ func TestTable(t *testing.T) {
 		seen[k.Code] = true
 	}
 	for _, code := range []string{"incomplete", "rate_missed", "censored"} {
-		if got := Advice(code); got != "lower the rate, or allow more callers (-c) or more time (-d, or --grace of contend run)" {
+		if got := Advice(code); got != "lower the rate, raise the concurrency (-c), or allow more time (-d, or --grace of contend run)" {
 			t.Errorf("advice %q for %s", got, code)
 		}
 		if got := Current(code); got != "incomplete" {
@@ -42,10 +42,10 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Behind the words there is room for a figure such as +99.9 %.
+// Behind the words there is room for a figure such as +99.9%.
 func TestFiguresFitALine(t *testing.T) {
 	for _, k := range Kinds() {
-		if line := "! " + k.Code + ": " + k.Says + " (+99.9 %)"; k.Figure && utf8.RuneCountInString(line) > 100 {
+		if line := "! " + k.Code + ": " + k.Says + " (+99.9%)"; k.Figure && utf8.RuneCountInString(line) > 100 {
 			t.Errorf("%s is longer than a line of 100 columns", line)
 		}
 	}
@@ -56,12 +56,12 @@ func TestShort(t *testing.T) {
 		w    Warning
 		want string
 	}{
-		{ServerBusy.Warning("the server used 92 %% of the CPU it could get"), ServerBusy.Says + " (92 %)"},
+		{ServerBusy.Warning("the server used 92%% of the CPU it could get"), ServerBusy.Says + " (92%)"},
 		{StartLag.Warning("p99 of the start lag is 217.3ms, more than 9s"), StartLag.Says + " (217.3ms)"},
-		{DriftingRounds.Warning("the ratio changed by +5.1 %%"), DriftingRounds.Says + " (+5.1 %)"},
+		{DriftingRounds.Warning("the ratio changed by +5.1%%"), DriftingRounds.Says + " (+5.1%)"},
 		{ServerBusy.Warning("it says no figure"), ServerBusy.Says},
-		{TooFewValues.Warning("5 values, 95 %%"), TooFewValues.Says},
-		{Warning{Code: "censored", Text: "5 of 880 (0.568 %)"}, "over 0.1 % of the iterations never started or ended: the slowest (0.568 %)"},
+		{TooFewValues.Warning("5 values, 95%%"), TooFewValues.Says},
+		{Warning{Code: "censored", Text: "5 of 880 (0.568%)"}, "over 0.1% of iterations never started or never finished: the slowest (0.568%)"},
 		{Warning{Code: "of_another_version", Text: "whatever"}, "whatever"},
 	} {
 		if got := tt.w.Short(); got != tt.want {
@@ -71,7 +71,7 @@ func TestShort(t *testing.T) {
 }
 
 func TestThresholdsAreInTheWords(t *testing.T) {
-	for x, want := range map[float64]string{0.001: "0.1 %", 0.1: "10 %", 0.85: "85 %", 0.99: "99 %", 6: "6", 1000: "1000"} {
+	for x, want := range map[float64]string{0.001: "0.1%", 0.1: "10%", 0.85: "85%", 0.99: "99%", 6: "6", 1000: "1000"} {
 		if got := threshold(x); got != want {
 			t.Errorf("threshold(%v) is %q, want %q", x, got, want)
 		}
@@ -80,7 +80,7 @@ func TestThresholdsAreInTheWords(t *testing.T) {
 	for _, k := range Kinds() {
 		words[k.Code] = k.When
 	}
-	if !strings.HasPrefix(words[Errors.Code], "over 0.1 % of") || !strings.Contains(words[GeneratorShare.Code], "From 30 % on") {
+	if !strings.HasPrefix(words[Errors.Code], "more than 0.1% of") || !strings.Contains(words[GeneratorShare.Code], "At 30% and above") {
 		t.Errorf("words %q, %q", words[Errors.Code], words[GeneratorShare.Code])
 	}
 }

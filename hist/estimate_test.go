@@ -9,7 +9,7 @@ import (
 	"contend/hist"
 )
 
-// Of 1 to 100 µs the 99 % are at 100.333 · 0.99 + 0.333 = 99.663 and the median at 50.5. √(100 · 0.99 · 0.01) = 0.995 around
+// Of 1 to 100 µs the 99% are at 100.333 · 0.99 + 0.333 = 99.663 and the median at 50.5. √(100 · 0.99 · 0.01) = 0.995 around
 // the one are 98.668 and 100, the last; √(100 · ½ · ½) = 5 around the other 45.5 and 55.5. The standard errors are half of
 // what these are apart, in logarithms.
 func TestEstimate(t *testing.T) {

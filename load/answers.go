@@ -47,7 +47,7 @@ type AnswerKind struct {
 
 // Bodies is the number of bodies whose lengths are in one class, and their bytes
 // together. A class is as wide as a 32nd of its lengths, at least 1 byte, so that
-// Bytes ÷ Count is within 3.2 % of each, and exact where all are alike.
+// Bytes ÷ Count is within 3.2% of each, and exact where all are alike.
 type Bodies struct {
 	Count int64 `json:"count"`
 	Bytes int64 `json:"bytes"`
@@ -152,7 +152,7 @@ func (a *Answers) Count() (count int64) {
 	return count
 }
 
-// BodyQuantile returns the length in bytes, within 3.2 %, that a share q of the bodies
+// BodyQuantile returns the length in bytes, within 3.2%, that a share q of the bodies
 // do not exceed (nearest rank); 0 without any.
 func (a *Answers) BodyQuantile(q float64) int64 {
 	rank := q * float64(a.Count())

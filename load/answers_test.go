@@ -33,7 +33,7 @@ func TestSizeClasses(t *testing.T) {
 	})
 }
 
-// Quantiles are within 3.2 % of those of the sorted lengths, and exact where all
+// Quantiles are within 3.2% of those of the sorted lengths, and exact where all
 // bodies are alike.
 func TestBodyQuantile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -187,5 +187,5 @@ func (r *Result) differs() *finding.Warning {
 	if more := len(list) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	return new(finding.WorkerDiffers.Warning("%d of %d workers measured something else than the others: %s", len(list), len(r.Generators), strings.Join(names, ", ")))
+	return new(finding.WorkerDiffers.Warning("%d of %d workers differ from the others: %s", len(list), len(r.Generators), strings.Join(names, ", ")))
 }

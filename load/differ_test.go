@@ -36,7 +36,7 @@ func TestPlacesOf(t *testing.T) {
 }
 
 // Of two, 30 samples: 25 of them in one order are an excess of 10, which has a chance of
-// 2·exp(−6·100 ÷ (30·3)) = 0.25 % at the most, times 4 tests 1.0 %: above the level; 26 are 0.06 %.
+// 2·exp(−6·100 ÷ (30·3)) = 0.25% at the most, times 4 tests 1.0%: above the level; 26 are 0.06%.
 func TestOddOfTwo(t *testing.T) {
 	t.Parallel()
 	for orders, want := range map[int]bool{24: false, 25: false, 26: true, 30: true} {
@@ -46,7 +46,7 @@ func TestOddOfTwo(t *testing.T) {
 		}
 	}
 	if p := (Place{Ranks: 15, LogRatios: 30 * math.Log(1.09)}); p.odd(30, 2) {
-		t.Error("9 % is said to matter")
+		t.Error("9% is said to matter")
 	}
 }
 
@@ -69,8 +69,8 @@ func simulated(random *rand.Rand, noise func(*rand.Rand) float64, n, samples int
 	return r
 }
 
-// Equal generators are named in 1 % of runs at the most, whatever their noise is like; the bound on the chance is
-// wide, so that it is far fewer. One that is 30 % slower is found, and no other is taken for it.
+// Equal generators are named in 1% of runs at the most, whatever their noise is like; the bound on the chance is
+// wide, so that it is far fewer. One that is 30% slower is found, and no other is taken for it.
 func TestDiffersIsSeldomWrong(t *testing.T) {
 	t.Parallel()
 	for name, noise := range map[string]func(*rand.Rand) float64{
@@ -88,7 +88,7 @@ func TestDiffersIsSeldomWrong(t *testing.T) {
 					alarms++
 				}
 			}
-			// Of 400 runs at 1 % there are over 12 with a chance of 0.001.
+			// Of 400 runs at 1% there are over 12 with a chance of 0.001.
 			if alarms > 12 {
 				t.Errorf("%s: %d of %d runs of %d equal generators have an odd one", name, alarms, runs, n)
 			}
@@ -98,8 +98,8 @@ func TestDiffersIsSeldomWrong(t *testing.T) {
 	for _, n := range []int{2, 3, 10, 1000} {
 		r := simulated(random, func(r *rand.Rand) float64 { return math.Exp(0.1 * r.NormFloat64()) }, n, batches, 1.3)
 		last := fmt.Sprintf("w%d (its mean response time was 1.", n-1)
-		if w := r.differs(); w == nil || !strings.HasPrefix(w.Text, fmt.Sprintf("1 of %d workers measured something else than the others: %s", n, last)) {
-			t.Errorf("of %d the last is 30 %% slower: %v", n, w)
+		if w := r.differs(); w == nil || !strings.HasPrefix(w.Text, fmt.Sprintf("1 of %d workers differ from the others: %s", n, last)) {
+			t.Errorf("of %d the last is 30%% slower: %v", n, w)
 		}
 	}
 	if w := simulated(random, func(r *rand.Rand) float64 { return math.Exp(0.1 * r.NormFloat64()) }, 3, 1, 9).differs(); w != nil {
@@ -127,7 +127,7 @@ func TestTogetherNamesTheOddOne(t *testing.T) {
 		if g.Standing.Samples != batches || g.Standing.Response.Ranks != 30 || sum.Generators[0].Standing.Response.Ranks != -15 {
 			t.Errorf("%+v", sum.Generators) // ranks 1.5, 1.5 and 3: −0.5, −0.5 and 1 off the middle
 		}
-		if !finding.WorkerDiffers.In(sum.Warnings) || sum.differs().Text != "1 of 3 workers measured something else than the others: c (its mean response time was 1.5 times the median worker's)" {
+		if !finding.WorkerDiffers.In(sum.Warnings) || sum.differs().Text != "1 of 3 workers differ from the others: c (its mean response time was 1.5 times the median worker's)" {
 			t.Errorf("%v", sum.Warnings)
 		}
 		h := HeatmapOfGenerators(sum.Generators)

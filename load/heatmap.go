@@ -129,7 +129,7 @@ func (c *HeatColumn) count(row int, n int64) {
 	(*c)[row] += n
 }
 
-// Times are how many answers took how long, by rows of which each is 19 % longer than the one before, four a
+// Times are how many answers took how long, by rows of which each is 19% longer than the one before, four a
 // doubling: of all runs the same ones. As text they are like a HeatColumn.
 type Times []int64
 

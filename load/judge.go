@@ -21,11 +21,11 @@ func (r *Result) judge() []finding.Warning {
 	case Interrupted:
 		warn(finding.Interrupted, "the run was interrupted after %v of its measured window", measured)
 	case StoppedByOutage:
-		warn(finding.Interrupted, "the run was ended after %v of its measured window: %s", measured, r.Silence())
+		warn(finding.Interrupted, "the run was stopped after %v of its measured window: %s", measured, r.Silence())
 	case Aborted:
-		warn(finding.Interrupted, "the run was ended after %v of its measured window: %s", measured, r.Outage)
+		warn(finding.Interrupted, "the run was stopped after %v of its measured window: %s", measured, r.Outage)
 	case stoppedEarly:
-		warn(finding.Interrupted, "the run was ended after %v of its measured window: a claim did not hold that ends it", measured)
+		warn(finding.Interrupted, "the run was stopped after %v of its measured window: an expectation that ends it failed", measured)
 	}
 	if w := r.miscounted(); w != nil {
 		warnings = append(warnings, *w)
@@ -38,21 +38,21 @@ func (r *Result) judge() []finding.Warning {
 	}
 	warnings = append(warnings, r.oddities()...)
 	if r.Completed == 0 {
-		warn(finding.NothingSucceeded, "no right answer arrived: planned %d, failed %d, errored %d, dropped %d, unfinished %d",
+		warn(finding.NothingSucceeded, "no request succeeded: planned %d, failed %d, no response %d, never started %d, unfinished %d",
 			r.Planned, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished)
 		return warnings
 	}
 	if share := float64(r.Wrong()) / float64(r.Planned); share > finding.Errors.Warns {
-		warn(finding.Errors, "%.2f %% of the planned iterations failed or errored, more than %.1f %%", 100*share, 100*finding.Errors.Warns)
+		warn(finding.Errors, "%.2f%% of the planned iterations failed, more than %.1f%%", 100*share, 100*finding.Errors.Warns)
 	}
 	if r.cut() > min(finding.Incomplete.Warns, r.Plan.AllowedUnfinished()) {
 		warn(finding.Incomplete, "%s, so high percentiles are lower bounds", r.missing())
 	}
 	if r.GeneratorShare != nil && *r.GeneratorShare > finding.GeneratorShare.Warns {
-		warn(finding.GeneratorShare, "%.0f %% of each cycle was spent in the generator, not waiting for the target (Little's law)", 100**r.GeneratorShare)
+		warn(finding.GeneratorShare, "%.0f%% of each cycle was spent in the load generator, not waiting for the server (Little's law)", 100**r.GeneratorShare)
 	}
 	if used := r.generatorUse(0); used >= finding.GeneratorBusy.Warns && !r.Local && r.Server == nil {
-		warn(finding.GeneratorBusy, "the generator used %.0f %% of the CPU that it could get on %s, so its own limit may be what was measured", 100*used, r.means())
+		warn(finding.GeneratorBusy, "the load generator used %.0f%% of the CPU it could get on %s, and may be the bottleneck", 100*used, r.means())
 	}
 	for _, w := range []*finding.Warning{r.startedLate(), cmp.Or(r.stillWarming(), r.notSteady()), r.differs()} {
 		if w != nil {
@@ -60,13 +60,13 @@ func (r *Result) judge() []finding.Warning {
 		}
 	}
 	if a := r.Answers; a.Count() > 0 && a.Redirects == a.Count() {
-		warn(finding.OnlyRedirects, "every right answer was a redirect, which is not followed, to %s", a.Location)
+		warn(finding.OnlyRedirects, "every success was a redirect, which is not followed, to %s", a.Location)
 	}
 	if w := r.delayedAck(); w != nil {
 		warnings = append(warnings, *w)
 	}
 	if n := r.Completed; n < int64(finding.FewSamples.Warns) && !r.Local {
-		warn(finding.FewSamples, "%d completed iterations: fewer than %.0f lie beyond p90, so read high percentiles as single events", n, finding.FewSamples.Refuses)
+		warn(finding.FewSamples, "%d completed iterations: fewer than %.0f are above p90, so read high percentiles as single events", n, finding.FewSamples.Refuses)
 	}
 	return warnings
 }
@@ -77,7 +77,7 @@ func (r *Result) oddities() (list []finding.Warning) {
 		list = append(list, finding.IdleClosed.Warning("%d requests were sent again: the server closed an idle connection, refused them, or sent bytes of an earlier response", r.Resent))
 	}
 	if r.Stray > 0 {
-		list = append(list, finding.StrayBytes.Warning("%d responses came with bytes that belong to none, such as a line break too many or a body after 204", r.Stray))
+		list = append(list, finding.StrayBytes.Warning("%d responses came with bytes that belong to none, such as an extra line break or a body after 204", r.Stray))
 	}
 	return list
 }
@@ -97,21 +97,21 @@ func (r *Result) cut() float64 {
 // missing says how many iterations were dropped or unfinished.
 func (r *Result) missing() string {
 	if r.Dropped+r.Unfinished == r.Planned {
-		return fmt.Sprintf("all %d planned iterations were dropped or unfinished", r.Planned)
+		return fmt.Sprintf("none of the %d planned iterations finished", r.Planned)
 	}
-	return fmt.Sprintf("%d of %d planned iterations (%.3g %%) were dropped or unfinished, the slowest", r.Dropped+r.Unfinished, r.Planned, 100*r.cut())
+	return fmt.Sprintf("%d of %d planned iterations (%.3g%%) never started or never finished: the slowest", r.Dropped+r.Unfinished, r.Planned, 100*r.cut())
 }
 
 // miscounted: an iteration was lost, or counted twice, in sum or over time.
 func (r *Result) miscounted() *finding.Warning {
 	if r.Accounted() != r.Planned {
-		return finding.Miscounted.Refusal("%d iterations were planned, but what became of them adds up to %d", r.Planned, r.Accounted())
+		return finding.Miscounted.Refusal("%d iterations were planned, but their outcomes add up to %d", r.Planned, r.Accounted())
 	}
 	if r.Course == nil {
 		return nil
 	}
 	if missed := r.Course.misses(&r.Counts); missed != "" {
-		return finding.Miscounted.Refusal("the intervals of the run do not add up to it: %s", missed)
+		return finding.Miscounted.Refusal("the parts of the run do not add up to the whole: %s", missed)
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func (r *Result) startedLate() *finding.Warning {
 	case lag > max(finding.TailLag, time.Duration(finding.TailLagShare*float64(r.Response.Quantile(0.99)))):
 		text = fmt.Sprintf("p99 of the start lag is %v", hist.Rounded(lag))
 	case r.Model == OpenModel && mean > finding.MeanLag && float64(mean) > finding.MeanLagShare*float64(response):
-		text = fmt.Sprintf("the mean start lag of %v is %.0f %% of the mean response time", hist.Rounded(mean), 100*float64(mean)/float64(response))
+		text = fmt.Sprintf("the mean start lag of %v is %.0f%% of the mean response time", hist.Rounded(mean), 100*float64(mean)/float64(response))
 	default:
 		return nil
 	}
@@ -170,13 +170,13 @@ func (r *Result) delayedAck() *finding.Warning {
 	if rest < finding.AckDelayFrom || rest > finding.AckDelayTo || size > finding.ShortAnswer {
 		return nil
 	}
-	return finding.DelayedAck.Refusal("the median answer of %d bytes took %v from its first byte to its last, as where a server writes it in pieces without TCP_NODELAY and waits for a delayed acknowledgement",
+	return finding.DelayedAck.Refusal("the median response of %d bytes took %v from its first byte to its last, as when a server writes it in pieces without TCP_NODELAY and waits for a delayed acknowledgement",
 		size, hist.Rounded(rest))
 }
 
 // Steady state is looked for in runs of at least so many full seconds, or intervals that
 // are longer: the fewest values that stat.Steady judges. A change of the throughput counts from stat.SteadyThroughput on, one of the mean response time, which has
-// longer tails, from 20 %.
+// longer tails, from 20%.
 const (
 	fewestSeconds     = 10
 	responseTolerance = 0.20

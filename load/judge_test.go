@@ -17,13 +17,13 @@ func TestLate(t *testing.T) {
 		lag, response time.Duration
 		want          bool
 	}{
-		{"p99 over 1 ms and over 10 %", ClosedModel, 2 * ms, 10 * ms, true},
-		{"p99 over 1 ms, 10 %", ClosedModel, 2 * ms, 20 * ms, false},
-		{"p99 over 10 %, 1 ms", ClosedModel, ms, 2 * ms, false},
-		{"open: 6 % on average", OpenModel, 600 * us, 10 * ms, true},
-		{"open: 5 % on average", OpenModel, 500 * us, 10 * ms, false},
-		{"open: over 5 %, as clocks are", OpenModel, 90 * us, 200 * us, false},
-		{"closed: 6 % on average", ClosedModel, 600 * us, 10 * ms, false},
+		{"p99 over 1 ms and over 10%", ClosedModel, 2 * ms, 10 * ms, true},
+		{"p99 over 1 ms, 10%", ClosedModel, 2 * ms, 20 * ms, false},
+		{"p99 over 10%, 1 ms", ClosedModel, ms, 2 * ms, false},
+		{"open: 6% on average", OpenModel, 600 * us, 10 * ms, true},
+		{"open: 5% on average", OpenModel, 500 * us, 10 * ms, false},
+		{"open: over 5%, as clocks are", OpenModel, 90 * us, 200 * us, false},
+		{"closed: 6% on average", ClosedModel, 600 * us, 10 * ms, false},
 	}
 	for _, tt := range tests {
 		r := &Result{Counts: NewCounts()}

@@ -8,7 +8,7 @@ import (
 )
 
 // lookEvery is how often it is looked at what generator and server used of the CPU: so rarely
-// that it costs less than 0.1 % of a core, and that short blocks are not looked into at all.
+// that it costs less than 0.1% of a core, and that short blocks are not looked into at all.
 const lookEvery = 250 * time.Millisecond
 
 // A look is what was used up to a moment, an offset from the start of the run.

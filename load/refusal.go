@@ -66,15 +66,15 @@ func (r *Result) wrongOrMissing() *finding.Warning {
 	case r.Planned == 0:
 		return finding.Errors.Refusal("no iteration began within the %v measured", r.Duration.Round(time.Millisecond))
 	case r.Completed == 0 && wrong > 0:
-		return finding.Errors.Refusal("no right answer arrived")
+		return finding.Errors.Refusal("no request succeeded")
 	case r.Stopped == StoppedByOutage:
 		return finding.Errors.Refusal("%s", r.Silence())
 	case r.Plan.TooManyErrors(wrong, r.Planned):
-		return finding.Errors.Refusal("%d of %d iterations failed or errored, more than %.3g %%", wrong, r.Planned, 100*r.Plan.AllowedErrors())
+		return finding.Errors.Refusal("%d of %d iterations failed (%.3g%%), more than %.3g%%", wrong, r.Planned, 100*float64(wrong)/float64(r.Planned), 100*r.Plan.AllowedErrors())
 	case ceased:
-		return finding.Errors.Refusal("no right answer came after the first %v of %v", after, r.Duration.Round(time.Millisecond))
+		return finding.Errors.Refusal("no successful response after the first %v of %v", after, r.Duration.Round(time.Millisecond))
 	case r.Incomplete():
-		return finding.Incomplete.Refusal("%s, more than %.3g %%", r.missing(), 100*r.Plan.AllowedUnfinished())
+		return finding.Incomplete.Refusal("%s, more than %.3g%%", r.missing(), 100*r.Plan.AllowedUnfinished())
 	}
 	return nil
 }
@@ -90,9 +90,9 @@ func (r *Result) notTheServers(about stat.Kind) *finding.Warning {
 	}
 	switch share := *r.GeneratorShare; {
 	case about == stat.LowerIsFaster && share > finding.GeneratorShare.Refuses:
-		return finding.GeneratorSaturated.Refusal("%.0f %% of each cycle was spent in the generator, so times are not the target's", 100*share)
+		return finding.GeneratorSaturated.Refusal("%.0f%% of each cycle was spent in the load generator, so the times are not the server's", 100*share)
 	case share > finding.GeneratorSaturated.Refuses && use.server < finding.ServerBusy.Warns:
-		return finding.GeneratorSaturated.Refusal("%.0f %% of each cycle was spent in the generator, and nothing shows that the server was at its limit", 100*share)
+		return finding.GeneratorSaturated.Refusal("%.0f%% of each cycle was spent in the load generator, and nothing shows that the server was at its limit", 100*share)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (r *Result) late(about stat.Kind) *finding.Warning {
 func (r *Result) TooLate() *finding.Warning {
 	late := r.startedLate()
 	if share := r.keptFrom(); late != nil && share > finding.MachineBusy.Warns {
-		return finding.MachineBusy.Refusal("other programs took %.0f %% of the CPU time that the generator needed, and %s", 100*share, late.Text)
+		return finding.MachineBusy.Refusal("other programs took %.0f%% of the CPU time the load generator needed, and %s", 100*share, late.Text)
 	}
 	return late
 }

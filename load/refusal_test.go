@@ -41,38 +41,38 @@ func TestRefusals(t *testing.T) {
 		{"nothing began", func(r *Result) { r.Completed, r.Ops, r.Planned = 0, 0, 0 }, stat.HigherIsFaster, "errors"},
 		{"silent at the end", silent, stat.HigherIsFaster, "errors"},
 		{"one lost", func(r *Result) { r.Completed = 999 }, stat.HigherIsFaster, "miscounted"},
-		{"1 % errors", func(r *Result) { r.Completed, r.Failed = 990, 10 }, stat.HigherIsFaster, "errors"},
-		{"0.1 % errors", func(r *Result) { r.Completed, r.Failed = 999, 1 }, stat.HigherIsFaster, ""},
-		{"1 % errors, 0.5 % allowed", func(r *Result) { r.Completed, r.Failed, r.Plan.MaxErrors = 990, 10, new(0.005) }, stat.HigherIsFaster, "errors"},
-		{"1 % errors, 1 % allowed", func(r *Result) { r.Completed, r.Failed, r.Plan.MaxErrors = 990, 10, new(0.01) }, stat.HigherIsFaster, ""},
+		{"1% errors", func(r *Result) { r.Completed, r.Failed = 990, 10 }, stat.HigherIsFaster, "errors"},
+		{"0.1% errors", func(r *Result) { r.Completed, r.Failed = 999, 1 }, stat.HigherIsFaster, ""},
+		{"1% errors, 0.5% allowed", func(r *Result) { r.Completed, r.Failed, r.Plan.MaxErrors = 990, 10, new(0.005) }, stat.HigherIsFaster, "errors"},
+		{"1% errors, 1% allowed", func(r *Result) { r.Completed, r.Failed, r.Plan.MaxErrors = 990, 10, new(0.01) }, stat.HigherIsFaster, ""},
 		{"one error, none allowed", func(r *Result) { r.Completed, r.Failed, r.Plan.MaxErrors = 999, 1, new(0.0) }, stat.HigherIsFaster, "errors"},
-		{"open model, 2 % missing", func(r *Result) { r.Model, r.Planned, r.Dropped = OpenModel, 1020, 20 }, stat.HigherIsFaster, "incomplete"},
-		{"closed model, 2 % missing", func(r *Result) { r.Planned, r.Unfinished = 1020, 20 }, stat.Amount, "incomplete"},
-		{"1 % missing", func(r *Result) { r.Planned, r.Dropped, r.Unfinished = 1010, 5, 5 }, stat.HigherIsFaster, ""},
-		{"3 % missing, 4 % allowed", func(r *Result) { r.Planned, r.Unfinished, r.Plan.MaxUnfinished = 1030, 30, 0.04 }, stat.HigherIsFaster, ""},
-		{"0.1 % missing, 0.05 % allowed", func(r *Result) { r.Planned, r.Unfinished, r.Plan.MaxUnfinished = 1001, 1, 0.0005 }, stat.HigherIsFaster, "incomplete"},
-		// 1.7 of the 2 − 0.1 cores it could get is 89 %; the server used 0.1 of 0.3.
+		{"open model, 2% missing", func(r *Result) { r.Model, r.Planned, r.Dropped = OpenModel, 1020, 20 }, stat.HigherIsFaster, "incomplete"},
+		{"closed model, 2% missing", func(r *Result) { r.Planned, r.Unfinished = 1020, 20 }, stat.Amount, "incomplete"},
+		{"1% missing", func(r *Result) { r.Planned, r.Dropped, r.Unfinished = 1010, 5, 5 }, stat.HigherIsFaster, ""},
+		{"3% missing, 4% allowed", func(r *Result) { r.Planned, r.Unfinished, r.Plan.MaxUnfinished = 1030, 30, 0.04 }, stat.HigherIsFaster, ""},
+		{"0.1% missing, 0.05% allowed", func(r *Result) { r.Planned, r.Unfinished, r.Plan.MaxUnfinished = 1001, 1, 0.0005 }, stat.HigherIsFaster, "incomplete"},
+		// 1.7 of the 2 − 0.1 cores it could get is 89%; the server used 0.1 of 0.3.
 		{"generator busy, server idle", func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 1.7, 0.1 }, stat.HigherIsFaster, "generator_saturated"},
 		{"one of several generators busy", several(0.9), stat.HigherIsFaster, "generator_saturated"},
 		{"none of several busy", several(0.8), stat.HigherIsFaster, ""},
-		// 1.2 of 2 − 0.75 = 96 %; 0.75 of 2 − 1.2 = 94 %: both busy is a finding.
+		// 1.2 of 2 − 0.75 = 96%; 0.75 of 2 − 1.2 = 94%: both busy is a finding.
 		{"both busy", func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 1.2, 0.75 }, stat.HigherIsFaster, ""},
 		{"server busy", func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 0.3, 1.6 }, stat.HigherIsFaster, ""},
 		{"no server sampled", func(r *Result) { r.GeneratorCPUSec, r.Server = 1.9, nil }, stat.HigherIsFaster, ""},
 		// 1000/s · 5 ms = 5 of 10 VUs busy: half of each cycle in the generator.
 		{"half the cycle in the generator", halfCycle, stat.LowerIsFaster, "generator_saturated"},
 		{"the same for throughput", halfCycle, stat.HigherIsFaster, ""},
-		// Others used 2 − 0.2 − 0.4 = 1.4 of 2 s, all that there was: 70 %.
+		// Others used 2 − 0.2 − 0.4 = 1.4 of 2 s, all that there was: 70%.
 		{"others took the cores that a side waited for", func(r *Result) { crowded(r); r.Server.WaitedSec = 0.5 }, stat.HigherIsFaster, "machine_busy"},
 		{"others took what both left", crowded, stat.HigherIsFaster, ""},
 		// 1.9 s of 2 is full; 1.8 is not.
 		{"a core is idle now and then", func(r *Result) { crowded(r); r.Server.WaitedSec, r.MachineCPUSec = 0.5, 1.8 }, stat.HigherIsFaster, ""},
-		// 1000/s · 4 ms = 4 of 10 VUs busy: 60 % in the generator.
+		// 1000/s · 4 ms = 4 of 10 VUs busy: 60% in the generator.
 		{"over half of the cycle", shortService, stat.HigherIsFaster, "generator_saturated"},
-		// 1.5 of the 2 − 0.3 cores that it could get is 88 %.
+		// 1.5 of the 2 − 0.3 cores that it could get is 88%.
 		{"over half of the cycle, server busy", func(r *Result) { shortService(r); r.GeneratorCPUSec, r.Server.CPUSec = 0.3, 1.5 }, stat.HigherIsFaster, ""},
 		// 0.28 of the 0.3 s that one event loop ran.
-		{"loop stopped 70 % of the time", oneLoop(func(r *Result) { r.GeneratorCPUSec, r.GeneratorStalledSec = 0.28, 0.7 }), stat.HigherIsFaster, "generator_saturated"},
+		{"loop stopped 70% of the time", oneLoop(func(r *Result) { r.GeneratorCPUSec, r.GeneratorStalledSec = 0.28, 0.7 }), stat.HigherIsFaster, "generator_saturated"},
 		{"loop stopped, and idle between", oneLoop(func(r *Result) { r.GeneratorCPUSec, r.GeneratorStalledSec = 0.15, 0.7 }), stat.HigherIsFaster, ""},
 		// 0.36 of the 1 − 0.6 s in which it did not wait for a core.
 		{"loop waits for a core", oneLoop(func(r *Result) { r.GeneratorCPUSec, r.GeneratorWaitedSec = 0.36, 0.6 }), stat.HigherIsFaster, "generator_saturated"},
@@ -82,16 +82,16 @@ func TestRefusals(t *testing.T) {
 		{"CPU limit not used up", func(r *Result) { r.GeneratorCPUSec, r.GeneratorCPULimit = 0.2, 0.3 }, stat.HigherIsFaster, ""},
 		{"pinned apart, both busy", pinned(0.95, 0.9), stat.HigherIsFaster, ""},
 		{"pinned apart, the generator busy", pinned(0.95, 0.5), stat.HigherIsFaster, "generator_saturated"},
-		// Others used 2 − 0.8 = 60 %, and both sides waited longer for a core than they had one.
+		// Others used 2 − 0.8 = 60%, and both sides waited longer for a core than they had one.
 		{"others took the machine", crowdedBy(0.4, 0.4, 1.2), stat.HigherIsFaster, "machine_busy"},
-		// Others used 30 %, all of it from both sides: 0.7 of 2 − 0.7 − 0.6.
+		// Others used 30%, all of it from both sides: 0.7 of 2 − 0.7 − 0.6.
 		{"others took a part", crowdedBy(0.7, 0.7, 2), stat.HigherIsFaster, ""},
 		// They used what neither side wanted: nobody waited.
 		{"others used the rest", crowdedBy(0.4, 0.4, 0), stat.HigherIsFaster, ""},
 		{"late arrivals", late(2 * time.Millisecond), stat.LowerIsFaster, "start_lag"},
-		{"6 % late on average", late(600 * time.Microsecond), stat.LowerIsFaster, "start_lag"},
-		{"4 % late on average", late(400 * time.Microsecond), stat.LowerIsFaster, ""},
-		// Others used 2 − 0.2 − 0.4 = 1.4 of the 2 s, and so much of the wait: 0.105 s of the 0.2 + 0.105 that the generator needed.
+		{"6% late on average", late(600 * time.Microsecond), stat.LowerIsFaster, "start_lag"},
+		{"4% late on average", late(400 * time.Microsecond), stat.LowerIsFaster, ""},
+		// Others used 2 − 0.2 − 0.4 = 1.4 of the 2 s, and so much of the wait: 0.105 s of the 0.2 + 0.105 the load generator needed.
 		{"late as others had the cores", lateBy(0.15), stat.LowerIsFaster, "machine_busy"},
 		// 0.05 · 1.4 ÷ 2 = 0.035 s of 0.235.
 		{"late, and others had idle cores", lateBy(0.05), stat.LowerIsFaster, "start_lag"},
@@ -254,18 +254,18 @@ func TestCPUFindings(t *testing.T) {
 	}
 }
 
-// The figures in the words: of 1.2 + 0.8 s the server's are 40 %; the generator's 1.8 s
-// are 97 % of 2 − 0.15, the server's 0.15 s 75 % of 2 − 1.8; and 1.6 s are 94 % of
+// The figures in the words: of 1.2 + 0.8 s the server's are 40%; the generator's 1.8 s
+// are 97% of 2 − 0.15, the server's 0.15 s 75% of 2 − 1.8; and 1.6 s are 94% of
 // 2 − 0.3. Others used 2 − 1.4 of 2 s.
 func TestCPUFindingsText(t *testing.T) {
 	tests := []struct {
 		change func(*Result)
 		want   string // of the only finding, or the last
 	}{
-		{func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 1.2, 0.8 }, "40 % was the server's, so a change of the server's cost shows in the throughput at 40 %"},
-		{func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 1.8, 0.15 }, "97 % of the CPU it could get and the server only 75 %"},
-		{func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 0.3, 1.6 }, "94 % of the CPU it could get"},
-		{crowdedBy(0.7, 0.7, 2), "other programs used 30 %"},
+		{func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 1.2, 0.8 }, "40% of the CPU used was the server's, so a change of the server's cost shows in the throughput at 40%"},
+		{func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 1.8, 0.15 }, "97% of the CPU it could get, the server 75%"},
+		{func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 0.3, 1.6 }, "94% of the CPU it could get"},
+		{crowdedBy(0.7, 0.7, 2), "other programs used 30%"},
 	}
 	for _, tt := range tests {
 		found := healthy(tt.change).cpuFindings()
@@ -284,7 +284,7 @@ func TestBothBusyIsAFinding(t *testing.T) {
 }
 
 // The generator's own view of its CPU does not know the server's: 1.8 of 2 cores
-// is 90 %, and 0.15 of the 0.2 that are left is 75 %.
+// is 90%, and 0.15 of the 0.2 that are left is 75%.
 func TestServerViewReplacesTheGenerators(t *testing.T) {
 	sampled := healthy(func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 1.8, 0.15 })
 	alone := healthy(func(r *Result) { r.GeneratorCPUSec, r.Server = 1.8, nil })
@@ -297,7 +297,7 @@ func TestServerViewReplacesTheGenerators(t *testing.T) {
 		}
 	}
 	// A finding of errors does not hide that of the CPU.
-	if reason := sampled.Refusal(stat.HigherIsFaster); reason == nil || !strings.HasPrefix(reason.Text, "the generator used") {
+	if reason := sampled.Refusal(stat.HigherIsFaster); reason == nil || !strings.HasPrefix(reason.Text, "the load generator used") {
 		t.Errorf("refused because %v", reason)
 	}
 	both := healthy(func(r *Result) { r.Completed, r.Failed, r.GeneratorCPUSec, r.Server.CPUSec = 900, 100, 1.8, 0.15 })

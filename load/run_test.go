@@ -64,7 +64,7 @@ func checkSum(t *testing.T, r *Result) {
 func within(t *testing.T, what string, got, want time.Duration, tolerance float64) {
 	t.Helper()
 	if math.Abs(float64(got-want)) > tolerance*float64(want) {
-		t.Errorf("%s is %v, want %v ± %v %%", what, got, want, 100*tolerance)
+		t.Errorf("%s is %v, want %v ± %v%%", what, got, want, 100*tolerance)
 	}
 }
 

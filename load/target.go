@@ -84,7 +84,7 @@ type VU interface {
 // A TimeoutSetter is a VU that enforces the iteration timeout itself, which
 // spares a context per iteration. SetTimeout is called before the first Do of
 // each run; zero means no timeout. A Do that runs into it, connecting included,
-// returns an error of kind Timeout, at the latest 10 % after the timeout.
+// returns an error of kind Timeout, at the latest 10% after the timeout.
 type TimeoutSetter interface {
 	SetTimeout(d time.Duration)
 }

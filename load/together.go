@@ -214,5 +214,5 @@ func (r *Result) lost() *finding.Warning {
 		return nil
 	}
 	slices.Sort(names)
-	return finding.WorkerLost.Refusal("%d of %d workers are missing, so the figures are those of the others: %s", len(names), len(r.Generators), strings.Join(names, ", "))
+	return finding.WorkerLost.Refusal("%d of %d workers dropped out; the results are the others': %s", len(names), len(r.Generators), strings.Join(names, ", "))
 }

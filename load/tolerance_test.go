@@ -25,7 +25,7 @@ func TestArrivalsStartTogether(t *testing.T) {
 		{"as long as the period: pairs", pace.Tolerance(200 * us), 5000, 10 * ms, 200 * us, 100 * us},
 		{"five periods: six", pace.Tolerance(ms), 5000, 10 * ms, ms, 500 * us},                  // (0+200+…+1000)/6
 		{"auto: 200 µs of 10 ms: pairs", pace.Auto, 5000, 10 * ms, 200 * us, 100 * us},          //
-		{"auto: 1 ms of 80 ms: six", pace.Auto, 5000, 80 * ms, ms, 500 * us},                    // 2 % were 1.6 ms
+		{"auto: 1 ms of 80 ms: six", pace.Auto, 5000, 80 * ms, ms, 500 * us},                    // 2% were 1.6 ms
 		{"auto: 20 µs of 1 ms", pace.Auto, 5000, ms, 0, 0},                                      //
 		{"auto: 20 µs of 1 ms: threes", pace.Auto, 100_000, ms, 20 * us, 10 * us},               // due 0, 10, 20 µs
 		{"auto, seldom", pace.Auto, 100, 80 * ms, 0, 0},                                         // nobody to start with

@@ -133,15 +133,15 @@ type cpuUse struct {
 // saturated returns the warning generator_saturated when the generator, or one of several, was at
 // its limit and the server was not.
 func (u cpuUse) saturated() *finding.Warning {
-	who, use := "the generator", u.generator
+	who, use := "the load generator", u.generator
 	if u.busiest.CPUShare > use {
 		who, use = "the worker "+u.busiest.Name, u.busiest.CPUShare
 	}
 	if use < finding.GeneratorSaturated.Warns || u.server >= finding.ServerBusy.Warns {
 		return nil
 	}
-	return finding.GeneratorSaturated.Refusal("%s used %.0f %% of the CPU it could get and the server only %.0f %%, so %s was the limit",
-		who, 100*use, 100*u.server, who)
+	return finding.GeneratorSaturated.Refusal("%s used %.0f%% of the CPU it could get, the server %.0f%%",
+		who, 100*use, 100*u.server)
 }
 
 // cpu returns zeros when no subject was sampled: then nothing can be said.
@@ -234,7 +234,7 @@ func crowd(share, bound float64) *finding.Warning {
 	if share <= bound {
 		return nil
 	}
-	return finding.MachineBusy.Refusal("other programs used %.0f %% of the CPU time on a machine that had none left, so the figures are about what they left", 100*share)
+	return finding.MachineBusy.Refusal("other programs used %.0f%% of the CPU time on a machine that had none left", 100*share)
 }
 
 // cpuFindings is what the CPU use of both sides, and of others, says about the
@@ -246,16 +246,16 @@ func (r *Result) cpuFindings() []finding.Warning {
 	switch {
 	case saturated != nil && r.Server.Foreign:
 		found = append(found, finding.GeneratorBusy.Warning(
-			"the generator used %.0f %% of the CPU it could get and the server that listens there %.0f %%, so the generator's own limit may be what was measured",
+			"the load generator used %.0f%% of the CPU it could get, the server that listens there %.0f%%: the load generator may be the bottleneck",
 			100*use.generator, 100*use.server))
 	case saturated != nil:
 		found = append(found, *saturated)
 	case busy && !use.apart:
 		found = append(found, finding.CPUShared.Warning(
-			"generator and server were both busy and shared the cores: of the CPU used %.0f %% was the server's, so a change of the server's cost shows in the throughput at %.0f %% of its size",
+			"load generator and server were both busy on the same cores: %.0f%% of the CPU used was the server's, so a change of the server's cost shows in the throughput at %.0f%% of its size",
 			100*use.diluted, 100*use.diluted))
 	case use.server >= finding.ServerBusy.Warns:
-		found = append(found, finding.ServerBusy.Warning("the server used %.0f %% of the CPU it could get, so it was at its limit", 100*use.server))
+		found = append(found, finding.ServerBusy.Warning("the server used %.0f%% of the CPU it could get: it was at its limit", 100*use.server))
 	}
 	if w := crowd(r.crowding(), finding.MachineBusy.Warns); w != nil {
 		found = append(found, *w)

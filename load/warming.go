@@ -35,7 +35,7 @@ func (r *Result) stillWarming() *finding.Warning {
 	if ended == len(w.costs) {
 		return finding.StillWarming.Refusal("the server was still warming up: %s", w.course(r.Model))
 	}
-	return finding.StillWarming.Refusal("the server was still warming up: %s; --warmup %v leaves that out", w.course(r.Model), time.Duration(ended)*w.step+r.Plan.Warmup)
+	return finding.StillWarming.Refusal("the server was still warming up: %s; --warmup %v excludes that", w.course(r.Model), time.Duration(ended)*w.step+r.Plan.Warmup)
 }
 
 // warming reads the cost of an operation over time; nil: it is not known, or says nothing about the server.

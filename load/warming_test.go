@@ -27,18 +27,18 @@ func TestStillWarming(t *testing.T) {
 		change func(r *Result)
 		want   string // "": nothing is said
 	}{
-		{"a compiler", node, nil, "3,120/s in the first second, 17,900/s in the last; --warmup 3s leaves that out"},
+		{"a compiler", node, nil, "3,120/s in the first second, 17,900/s in the last; --warmup 3s excludes that"},
 		{"level", []float64{56, 55, 57, 55, 56, 54, 55, 56, 55, 56}, nil, ""},
 		{"a quarter more, and no more than that", []float64{68, 55, 57, 55, 56, 54, 55, 56, 55, 56}, nil, ""},
 		{"comes and goes", []float64{90, 55, 57, 90, 92, 54, 55, 56, 90, 56}, nil, ""},
 		{"grows", []float64{50, 55, 60, 65, 70, 75, 80, 85, 90, 95}, nil, ""},
 		{"falls to the end", []float64{400, 350, 300, 250, 220, 190, 160, 130, 100, 70}, nil, "2,500/s in the first second, 14,300/s in the last"},
 		{"two seconds", node[:2], nil, ""},
-		// The machine has 2 cores: 10 s of others' CPU time are half of it, so 200 % more must be seen.
+		// The machine has 2 cores: 10 s of others' CPU time are half of it, so 200% more must be seen.
 		{"a neighbour that goes", []float64{90, 90, 90, 55, 55, 54, 55, 56, 55, 56}, func(r *Result) { r.MachineCPUSec = 6 + 10 }, ""},
 		{"little is left of the others", []float64{90, 90, 90, 55, 55, 54, 55, 56, 55, 56}, func(r *Result) { r.MachineCPUSec = 6 + 1 }, "11,100/s in the first"},
 		{"the server is not known", node, func(r *Result) { r.Server, r.MachineCPUSec = nil, 1 }, "3,120/s in the first"},
-		{"not known, and 40 % slower", []float64{77, 55, 57, 55, 56, 54, 55, 56, 55, 56}, func(r *Result) { r.Server, r.MachineCPUSec = nil, 1 }, ""},
+		{"not known, and 40% slower", []float64{77, 55, 57, 55, 56, 54, 55, 56, 55, 56}, func(r *Result) { r.Server, r.MachineCPUSec = nil, 1 }, ""},
 		{"not known, and the generator may be the limit", node, func(r *Result) { r.Server = nil; r.GeneratorCPUSec, r.GeneratorCores = 9, 1 }, ""},
 		{"at a rate", node, func(r *Result) {
 			r.Model, r.Plan.Pacer = OpenModel, pace.Constant(1000)

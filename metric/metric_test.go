@@ -65,7 +65,7 @@ func TestRead(t *testing.T) {
 	}
 	for name, x := range want {
 		got, ok := name.Of(result())
-		if !ok || got < x*0.999-0.5 || got > x*1.001+0.5 { // percentiles are up to 0.1 % too high
+		if !ok || got < x*0.999-0.5 || got > x*1.001+0.5 { // percentiles are up to 0.1% too high
 			t.Errorf("%s is %v, %v, want %v", name, got, ok, x)
 		}
 		if err := name.Check(); err != nil {
@@ -78,7 +78,7 @@ func TestRead(t *testing.T) {
 }
 
 // The rates of a result are not shown beside others if too much of it is missing: 14 of
-// 230 are 6 %.
+// 230 are 6%.
 func TestBeside(t *testing.T) {
 	r := result()
 	rates := []metric.Name{metric.Throughput, metric.WallPerOp, "bytes_in_per_s", "bytes_out_per_s"}

@@ -223,16 +223,16 @@ type Statistic struct {
 var statistics = []Statistic{
 	{"mean", "mean", "the average of all", "One slow answer can move it: read p50 and p99 for what users feel", 0, (*hist.Histogram).Mean},
 	{"min", "min", "the shortest of all", "What it takes when nothing is in the way", 0, (*hist.Histogram).Min},
-	percentile("p50", "p50", "50 %", "The median, what a typical answer takes", 0.5),
-	percentile("p75", "p75", "75 %", "One in 4 took longer", 0.75),
-	percentile("p90", "p90", "90 %", "One in 10 took longer", 0.9),
-	percentile("p95", "p95", "95 %", "One in 20 took longer", 0.95),
-	percentile("p99", "p99", "99 %", "One in 100 took longer. Compared where an average round has 5 answers beyond it", 0.99),
-	percentile("p999", "p99.9", "99.9 %", "One in 1000 took longer. Compared where an average round has 5 answers beyond it", 0.999),
+	percentile("p50", "p50", "50%", "The median, what a typical answer takes", 0.5),
+	percentile("p75", "p75", "75%", "One in 4 took longer", 0.75),
+	percentile("p90", "p90", "90%", "One in 10 took longer", 0.9),
+	percentile("p95", "p95", "95%", "One in 20 took longer", 0.95),
+	percentile("p99", "p99", "99%", "One in 100 took longer. Compared where an average round has 5 answers beyond it", 0.99),
+	percentile("p999", "p99.9", "99.9%", "One in 1000 took longer. Compared where an average round has 5 answers beyond it", 0.999),
 	{"max", "max", "the longest of all", "A single event: it need not happen again", 0, (*hist.Histogram).Max},
 }
 
-// percentile is of the histogram that all blocks share: nearest rank, at most 0.1 % too high.
+// percentile is of the histogram that all blocks share: nearest rank, at most 0.1% too high.
 func percentile(name, words, share, read string, q float64) Statistic {
 	return Statistic{name, words, share + " of all took at most this long", read,
 		q, func(h *hist.Histogram) time.Duration { return h.Quantile(q) }}

@@ -40,9 +40,9 @@ func TestToleranceOf(t *testing.T) {
 		service, want time.Duration
 	}{
 		{Auto, 0, 0},
-		{Auto, 60 * us, 1200},          // 2 % of 60 µs, in ns
-		{Auto, 10 * ms, 200 * us},      // 2 %
-		{Auto, 50 * ms, ms},            // 2 %
+		{Auto, 60 * us, 1200},          // 2% of 60 µs, in ns
+		{Auto, 10 * ms, 200 * us},      // 2%
+		{Auto, 50 * ms, ms},            // 2%
 		{Auto, time.Second, ms},        // at most
 		{None, time.Second, 0},         //
 		{Tolerance(3 * ms), 0, 3 * ms}, // whatever is measured

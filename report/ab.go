@@ -197,7 +197,7 @@ func (r *AB) summary(b *bytes.Buffer) {
 	if n.complete > 0 {
 		share = 100 * float64(n.failed) / float64(n.complete)
 	}
-	fmt.Fprintf(b, "Errored responses:       %d (%.2f %%)\n", n.failed, share)
+	fmt.Fprintf(b, "Errored responses:       %d (%.2f%%)\n", n.failed, share)
 	for _, f := range r.Result.Faults {
 		cause := f.Check
 		if cause == "" {

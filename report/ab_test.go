@@ -115,7 +115,7 @@ func TestABCounts(t *testing.T) {
 		// 300 right + 60 + 40; 21 exceptions = 40 + 1, minus what has a column
 		"wrong": {"Complete requests:      400\n", "Failed requests:        100\n",
 			"(Connect: 1, Receive: 38, Length: 20, Exceptions: 41)", "Non-2xx responses:      40\n",
-			"Requests per second:    150.00 ", "Errored responses:       100 (25.00 %)\n", "Time per request:       10.000 [ms] (mean)\n"},
+			"Requests per second:    150.00 ", "Errored responses:       100 (25.00%)\n", "Time per request:       10.000 [ms] (mean)\n"},
 		// ab counts 16 closed, 2 reset and 1 broken answer as complete: 379. Its
 		// failed are the 76 of another length, 1 + 22 + 1.
 		"wrong-strict": {"Complete requests:      379\n", "Failed requests:        100\n",
@@ -165,8 +165,8 @@ func TestABTimesAgreeWithTheList(t *testing.T) {
 	})
 }
 
-// ab's ranks: with 20 requests 50 % is the 11th, 99 % the 20th; in the file of
-// -e 50 % is the 11th too, 1 % the first (0.5 + 0.2, cut off, from 0).
+// ab's ranks: with 20 requests 50% is the 11th, 99% the 20th; in the file of
+// -e 50% is the 11th too, 1% the first (0.5 + 0.2, cut off, from 0).
 func TestABRanks(t *testing.T) {
 	times := report.NewABTimes(false)
 	for i := range 20 {

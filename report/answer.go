@@ -167,7 +167,7 @@ func summed(all []Comparison, label func(Comparison) string) string {
 		if first := refused[0].Reason; first != nil {
 			reason += ": " + first.String()
 		}
-		parts = append(parts, fmt.Sprintf("INVALID: %d of %d verdicts refused: %s", len(refused), len(all), reason))
+		parts = append(parts, fmt.Sprintf("%d of %d verdicts INVALID: %s", len(refused), len(all), reason))
 	}
 	for _, verdict := range []stat.Verdict{stat.Slower, stat.Faster, stat.More, stat.Less, stat.Equivalent, stat.Inconclusive} {
 		if list := ofVerdict(all, verdict); len(list) > 0 {
@@ -240,7 +240,7 @@ func (d *Document) sweepLine() (line string, refused []string) {
 		}
 		text, codes := best(c.Curve)
 		if c.TimeUp != nil {
-			of += fmt.Sprintf("time was up: %s; so far ", c.TimeUp.Lacks)
+			of += fmt.Sprintf("out of time: %s; so far ", c.TimeUp.Lacks)
 		}
 		parts = append(parts, of+text)
 		for _, code := range codes {
@@ -256,9 +256,9 @@ func best(c sweep.Curve) (text string, refused []string) {
 	if c.Bound != nil {
 		return bounded(c), nil
 	}
-	enough := "no concurrency can be advised"
+	enough := "no concurrency can be recommended"
 	if c.Enough != nil {
-		enough = fmt.Sprintf("concurrency %s is enough: %s, within %g %% of the best measured", metric.Number(c.Enough.N.Value),
+		enough = fmt.Sprintf("concurrency %s is enough: %s, within %g%% of the best measured", metric.Number(c.Enough.N.Value),
 			perSec(c.Enough.Throughput), 100*sweep.WithinBest)
 	}
 	if text, refused := doubtful(c.Results, "levels", trial.Cell.Doubt); len(refused) > 0 && (c.Fit == nil || c.Fit.Peak == nil) {
@@ -266,32 +266,32 @@ func best(c sweep.Curve) (text string, refused []string) {
 	}
 	switch {
 	case c.Fit == nil:
-		return enough + "; no law is fitted: " + c.NoFit, nil
+		return enough + "; no curve is fitted: " + c.NoFit, nil
 	case c.Fit.Peak == nil:
-		return enough + "; no peak is known: " + c.Fit.NoPeak, nil
+		return enough + "; the peak is unknown: " + c.Fit.NoPeak, nil
 	}
-	peak := fmt.Sprintf("the fitted law has its peak of %s at concurrency %s", perSec(c.Fit.Peak.Throughput.Value), whole(c.Fit.Peak.N.Value))
+	peak := fmt.Sprintf("the fitted curve peaks at %s, concurrency %s", perSec(c.Fit.Peak.Throughput.Value), whole(c.Fit.Peak.N.Value))
 	if code := missed(c.Fit); code != "" {
 		peak += fmt.Sprintf(", but misses the levels (%s)", code)
 	}
 	return enough + "; " + peak, nil
 }
 
-// A Refusal is something that was asked for and must not be believed.
+// A Refusal is something that was asked for and is INVALID.
 type Refusal struct {
 	Place
 	Codes []string
 	Text  string // INVALID, the codes, and what about
 }
 
-// Refused returns what was asked for and must not be believed, part by part: of the
+// Refused returns what was asked for and is INVALID, part by part: of the
 // primary verdicts; where a part has none, of the optima of its sweeps and of the rates
 // that were searched for; and where it has none of these either, of its results.
 func (d *Document) Refused() []Refusal {
 	var list []Refusal
 	answered := map[Place]bool{}
 	refuse := func(at Place, codes []string, format string, args ...any) {
-		list = append(list, Refusal{at, codes, fmt.Sprintf("INVALID %s: ", strings.Join(codes, ", ")) + fmt.Sprintf(format, args...)})
+		list = append(list, Refusal{at, codes, fmt.Sprintf("INVALID (%s): ", strings.Join(codes, ", ")) + fmt.Sprintf(format, args...)})
 	}
 	for _, c := range d.Comparisons {
 		if answered[c.Place] = true; c.Primary && c.Verdict == stat.Invalid && c.Reason != nil {
@@ -359,8 +359,8 @@ func doubtful(cells []trial.Cell, what string, doubt func(trial.Cell) *finding.W
 	case count == 0:
 		return "", nil
 	case len(cells) == 1:
-		return fmt.Sprintf("INVALID %s: %s", refused[0], text), refused
+		return fmt.Sprintf("INVALID (%s): %s", refused[0], text), refused
 	}
-	return fmt.Sprintf("INVALID %s: %d of %d %s must not be believed: %s: %s", strings.Join(refused, ", "),
+	return fmt.Sprintf("INVALID (%s): %d of %d %s, %s: %s", strings.Join(refused, ", "),
 		count, len(cells), what, several(found.list[0].where), text), refused
 }

@@ -25,7 +25,7 @@ func firstLine(t *testing.T, d *report.Document) string {
 
 // The first line is the answer, whole, and a refusal names its code and reason.
 func TestTheFirstLineIsTheAnswer(t *testing.T) {
-	saturated := finding.GeneratorSaturated.Refusal("%s", "A: the generator used 97 % of the CPU it could get")
+	saturated := finding.GeneratorSaturated.Refusal("%s", "A: the load generator used 97% of the CPU it could get")
 	verdict := func(level int, v stat.Verdict, reason *finding.Warning) report.Comparison {
 		return report.Comparison{Comparison: trial.Comparison{Baseline: "A", Candidate: "B", Concurrency: level, Primary: true,
 			Metric: metric.Throughput, Verdict: v, Reason: reason, Margin: 0.02, RoundLogRatios: make([]float64, 6),
@@ -36,13 +36,13 @@ func TestTheFirstLineIsTheAnswer(t *testing.T) {
 		want        string
 	}{
 		{[]report.Comparison{verdict(10, stat.Faster, nil)},
-			"FASTER: B against A at concurrency 10: +7.1 % of throughput, 95 % interval +5.0 % to +9.0 %"},
+			"FASTER: B against A at concurrency 10: +7.1% of throughput, 95% CI +5.0% to +9.0%"},
 		{[]report.Comparison{verdict(10, stat.Invalid, saturated)},
-			"INVALID generator_saturated: B against A at concurrency 10: A: the generator used 97 % of the CPU it could get"},
+			"INVALID (generator_saturated): B against A at concurrency 10: A: the load generator used 97% of the CPU it could get"},
 		{[]report.Comparison{verdict(1, stat.Faster, nil), verdict(10, stat.Invalid, saturated), verdict(20, stat.Invalid, saturated)},
-			"INVALID: 2 of 3 verdicts refused: generator_saturated (B at concurrency 10, 20): A: the generator used 97 % of the CPU it could get; FASTER: B at concurrency 1 (+7.1 % of throughput)"},
+			"2 of 3 verdicts INVALID: generator_saturated (B at concurrency 10, 20): A: the load generator used 97% of the CPU it could get; FASTER: B at concurrency 1 (+7.1% of throughput)"},
 		{[]report.Comparison{verdict(10, stat.Invalid, nil)}, // of another version
-			"INVALID: B against A at concurrency 10: +7.1 % of throughput, 95 % interval +5.0 % to +9.0 %"},
+			"INVALID: B against A at concurrency 10: +7.1% of throughput, 95% CI +5.0% to +9.0%"},
 	} {
 		d := &report.Document{Comparisons: tt.comparisons}
 		if got := firstLine(t, d); got != tt.want {
@@ -106,7 +106,7 @@ func TestARefusalIsFollowedByAdvice(t *testing.T) {
 		t.Fatal(err)
 	}
 	paragraphs := strings.Split(b.String(), "\n\n")
-	if !strings.HasPrefix(paragraphs[1], "INVALID incomplete: ") || !strings.HasPrefix(paragraphs[2], "What to do: ") {
+	if !strings.HasPrefix(paragraphs[1], "INVALID (incomplete): ") || !strings.HasPrefix(paragraphs[2], "What to do: ") {
 		t.Errorf("the report begins with\n%s", strings.Join(paragraphs[:3], "\n\n"))
 	}
 }

@@ -31,7 +31,7 @@ func TestAnswersPage(t *testing.T) {
 		if !strings.ContainsAny(lines[0], "0123456789") {
 			t.Errorf("%s: the first line has no size: %s", m[1], lines[0])
 		}
-		if end := strings.Join(lines[max(0, len(lines)-3):], " "); !strings.Contains(end, "Next: ") {
+		if end := strings.Join(lines[max(0, len(lines)-5):], " "); !strings.Contains(end, "Next: ") {
 			t.Errorf("%s: nothing follows: %s", m[1], end)
 		}
 		return "<!-- " + m[1] + " -->\n```\n" + m[2] + string(golden) + "```\n"

@@ -11,12 +11,12 @@ import (
 func bounded(c sweep.Curve) string {
 	at := perSec(c.Enough.Throughput)
 	if c.Enough.N.Value < c.Best.N.Value {
-		at += fmt.Sprintf(", within %g %% of the %s at %s", 100*sweep.WithinBest, perSec(c.Best.Throughput), metric.Number(c.Best.N.Value))
+		at += fmt.Sprintf(", within %g%% of the %s at %s", 100*sweep.WithinBest, perSec(c.Best.Throughput), metric.Number(c.Best.N.Value))
 	}
-	text := fmt.Sprintf("best at concurrency %s for this server and this generator on these cores (%s): a bound, as the generator is the limit",
+	text := fmt.Sprintf("best at concurrency %s for this server and this load generator on these cores (%s): a lower bound, as the load generator was the bottleneck",
 		metric.Number(c.Enough.N.Value), at)
 	if b := c.Bound; b.AlonePerSec > 0 {
-		text += fmt.Sprintf("; from its %s of CPU time per operation the server alone could do at most %s", metric.Duration(b.ServerCPUPerOp), perSec(b.AlonePerSec))
+		text += fmt.Sprintf("; at its %s of CPU time per op the server alone could do at most %s", metric.Duration(b.ServerCPUPerOp), perSec(b.AlonePerSec))
 	}
 	return text
 }
@@ -27,19 +27,19 @@ func bound(v *view, c sweep.Curve) {
 	if b == nil {
 		return
 	}
-	v.say("The generator was the limit (%s: %s), so these levels are those of this server and this generator on these cores. Another generator, or a second machine for it, may bring the server further.",
+	v.say("The load generator was the bottleneck (%s: %s), so these levels describe this server and this load generator on these cores. With another load generator, or a second machine for it, the server may do more.",
 		b.Reason.Code, b.Reason.Text)
 	if b.AlonePerSec > 0 {
-		v.say("At most the server alone could do %s: %s ÷ %s of CPU time per operation, the least of all levels.",
+		v.say("Alone, the server could do at most %s: %s ÷ %s of CPU time per op, the least of all levels.",
 			perSec(b.AlonePerSec), plural(b.CPUs, "CPU"), metric.Duration(b.ServerCPUPerOp))
 	}
 }
 
 // boundTrust says in a line what such an answer is worth.
 func boundTrust(b sweep.Bound) string {
-	text := fmt.Sprintf("Believe it as a bound: the generator was the limit (%s), and the server may do more", b.Reason.Code)
+	text := fmt.Sprintf("Lower bound: the load generator was the bottleneck (%s); the server can do more", b.Reason.Code)
 	if b.AlonePerSec > 0 {
-		text += fmt.Sprintf(": up to %s at its %s of CPU an operation", inThree(b.AlonePerSec), metric.Duration(b.ServerCPUPerOp))
+		text += fmt.Sprintf(", at most %s at its %s of CPU per op", inThree(b.AlonePerSec), metric.Duration(b.ServerCPUPerOp))
 	}
 	return text
 }

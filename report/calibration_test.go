@@ -86,8 +86,8 @@ func TestCalibrationBesideVerdicts(t *testing.T) {
 	never := compared(8, 1, stat.Inconclusive)
 	never.Calibration.Alarms = calibrate.Alarms{Invalid: 3}
 	const begin = "This machine, calibrated 2024-02-29: "
-	// Clopper and Pearson for 1 of 5: 0.5 % to 71.6 %.
-	const alarms = begin + "1 false alarm in 5 A/A comparisons (0.5–72 %)"
+	// Clopper and Pearson for 1 of 5: 0.5% to 71.6%.
+	const alarms = begin + "1 false alarm in 5 A/A comparisons (0.5–72%)"
 	for _, tt := range []struct {
 		name string
 		d    *report.Document

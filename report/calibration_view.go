@@ -77,10 +77,10 @@ func falseAlarms(a calibrate.Alarms) string {
 		plainRange(a.Low, a.High))
 }
 
-// plain formats a share or a difference without a sign: 0.3 %, 14 %.
-func plain(x float64) string { return plainNumber(x) + " %" }
+// plain formats a share or a difference without a sign: 0.3%, 14%.
+func plain(x float64) string { return plainNumber(x) + "%" }
 
-func plainRange(low, high float64) string { return plainNumber(low) + "–" + plainNumber(high) + " %" }
+func plainRange(low, high float64) string { return plainNumber(low) + "–" + plainNumber(high) + "%" }
 
 func plainNumber(x float64) string {
 	if x = 100 * x; x > 0 && x < 9.95 {
@@ -101,7 +101,7 @@ func (c *Calibration) write(v *view) {
 		v.say("No A/A comparison was completed.")
 		return
 	}
-	text := fmt.Sprintf("Equal servers, compared again and again (%s of %s, at %.4g %% confidence): %s",
+	text := fmt.Sprintf("Equal servers, compared again and again (%s of %s, at %.4g%% confidence): %s",
 		plural(c.Design.Rounds, "round"), c.round(), 100*c.Design.Confidence, falseAlarms(a))
 	text += fmt.Sprintf("; %d INCONCLUSIVE, %d EQUIVALENT, %d INVALID", a.Inconclusive, a.Comparisons-a.Alarms-a.Inconclusive, a.Invalid)
 	v.say("%s%s.", text, c.refusals())
@@ -114,11 +114,11 @@ func (c *Calibration) write(v *view) {
 		t.rows = append(t.rows, []string{seen.Metric.Words(), metric.Number(float64(seen.Rounds)), plain(seen.Spread), smallest, metric.Number(float64(seen.Alarms))})
 	}
 	if len(t.rows) > 0 {
-		v.say("From all of them, for each metric, and with it the smallest difference that %s find with a chance of 90 %%:", plural(c.PlannedRounds, "round"))
+		v.say("From all of them, for each metric, and with it the smallest difference that %s find with a chance of 90%%:", plural(c.PlannedRounds, "round"))
 	}
 	v.table(t)
 	if m := c.Machine; m != nil {
-		v.say("The machine meanwhile (%s): exchange between two cores %s, wake-up %s, arithmetic %s.", plural(m.Probes, "probe"),
+		v.say("The machine during that time (%s): exchange between two cores %s, wake-up %s, arithmetic %s.", plural(m.Probes, "probe"),
 			durations(m.RoundTrip), durations(m.Wakeup), durations(m.Loop))
 	}
 }

@@ -16,7 +16,7 @@ func (d *Document) changedOver(v *view, at Place) {
 			if len(o.Trials.Comparisons) == 0 {
 				continue
 			}
-			v.say("At concurrency %d the generator is the limit (%s), so %s compared at a constant %s, %.0f %% of the %s that the slowest came to: there CPU and response times are the servers' own.",
+			v.say("At concurrency %d the load generator was the bottleneck (%s), so %s compared at a constant %s, %.0f%% of the %s that the slowest came to: there CPU and response times are the servers' own.",
 				o.Concurrency, o.Reason.String(), wasWere(o.Candidates), perSec(o.RatePerSec),
 				100*o.RatePerSec/o.LimitPerSec, perSec(o.LimitPerSec))
 			results(v, o.Trials.Results)
@@ -40,7 +40,7 @@ func whyAtRate(list []Comparison) []string {
 		if c.ChangedOver == nil {
 			continue
 		}
-		line := fmt.Sprintf("  At concurrency %d the generator is the limit, so both were driven at %s, %.0f %% of it",
+		line := fmt.Sprintf("  At concurrency %d the generator is the limit, so both were driven at %s, %.0f%% of it",
 			c.Concurrency, perSec(c.ChangedOver.RatePerSec), 100*c.ChangedOver.RatePerSec/c.ChangedOver.LimitPerSec)
 		if !slices.Contains(lines, line) {
 			lines = append(lines, line)

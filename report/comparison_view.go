@@ -22,10 +22,10 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 	t := table{}
 	for _, c := range list {
 		if c.Bounded() && (c.Primary || interval == "interval") {
-			interval = confidence(c.Level) + " interval"
+			interval = confidence(c.Level) + " CI"
 		}
 		if !c.Primary {
-			together = "; intervals and p of all metrics but the first hold for these together"
+			together = "; intervals and p of all metrics but the first are simultaneous"
 		}
 		t.rows = append(t.rows, comparisonRow(c))
 		list := c.Warnings
@@ -42,9 +42,9 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 	t.columns = []string{"variant", "concurrency", "metric", "value", "baseline", "difference", interval, "p", "verdict"}
 	how := fmt.Sprintf("in interleaved blocks, round by round (%s)", plural(rounds(list), "round"))
 	if finding.NotInterleaved.In(list[0].Warnings) {
-		how = "NOT interleaved, each measured at a time of its own"
+		how = "NOT interleaved: each side was measured separately"
 	}
-	v.say("Compared with the baseline %s %s; value is the baseline's, changed by the difference%s; differences of up to %s count as equivalent%s:",
+	v.say("Compared with the baseline %s %s; value is the baseline's, changed by the difference%s; differences up to %s count as equal%s:",
 		list[0].Baseline, how, asMeasured(list), margins(list), together)
 	v.table(t)
 	found.write(v)
@@ -54,16 +54,16 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 // asMeasured says which values are not the baseline's, changed by the difference, if there are any.
 func asMeasured(list []trial.Comparison) string {
 	if slices.ContainsFunc(list, func(c trial.Comparison) bool { return c.Verdict == stat.Invalid }) {
-		return " (of INVALID ones as measured)"
+		return " (if INVALID, as measured)"
 	}
 	return ""
 }
 
-// margins says what counts as the same: ±2 %, of some metrics ±0.5 %.
+// margins says what counts as the same: ±2%, of some metrics ±0.5%.
 func margins(list []trial.Comparison) string {
 	var parts []string
 	for i, alike := range byMargin(list) {
-		text := fmt.Sprintf("±%.3g %%", 100*alike[0].Margin)
+		text := fmt.Sprintf("±%.3g%%", 100*alike[0].Margin)
 		if i > 0 {
 			var names []string
 			for _, c := range alike {
@@ -86,8 +86,8 @@ func rounds(list []trial.Comparison) int {
 	return most
 }
 
-// confidence is the one that was asked for: 95 %.
-func confidence(level float64) string { return fmt.Sprintf("%.4g %%", 100*(1-level)) }
+// confidence is the one that was asked for: 95%.
+func confidence(level float64) string { return fmt.Sprintf("%.4g%%", 100*(1-level)) }
 
 func comparisonRow(c trial.Comparison) []string {
 	verdict := string(c.Verdict)
@@ -154,7 +154,7 @@ func said(c Comparison, withPart bool) (verdict, about, text string) {
 		about += " (" + c.Part + ")"
 	}
 	if c.ChangedOver != nil {
-		about += ", below the generator's limit"
+		about += ", below the load generator's limit"
 	}
 	verdict = string(c.Verdict)
 	text = "no difference could be computed"
@@ -162,19 +162,19 @@ func said(c Comparison, withPart bool) (verdict, about, text string) {
 		text = fmt.Sprintf("%s of %s", percent(c.Ratio), c.Metric.Words())
 	}
 	if c.Bounded() {
-		text += fmt.Sprintf(", %s interval %s to %s", confidence(c.Level), percent(c.Low), percent(c.High))
+		text += fmt.Sprintf(", %s CI %s to %s", confidence(c.Level), percent(c.Low), percent(c.High))
 	}
 	switch {
 	case c.Reason != nil && c.Verdict == stat.Invalid:
-		return verdict + " " + c.Reason.Code, about, c.Reason.String()
+		return verdict + " (" + c.Reason.Code + ")", about, c.Reason.String()
 	case c.Reason != nil:
-		return verdict + " " + c.Reason.Code, about, c.Reason.String() + "; " + text
+		return verdict + " (" + c.Reason.Code + ")", about, c.Reason.String() + "; " + text
 	case c.Verdict == stat.Equivalent:
-		text += fmt.Sprintf(": no difference larger than the margin of %.3g %%", 100*c.Margin)
+		text += fmt.Sprintf(": no difference above the margin of %.3g%%", 100*c.Margin)
 	case c.Verdict == stat.Inconclusive && c.RoundsNeeded > 0:
 		text += fmt.Sprintf("; about %s would settle it", more(c.Comparison))
 	case c.Verdict == stat.Inconclusive:
-		text += "; how long it would take to settle it cannot be said, or longer than is practical"
+		text += "; the time to settle it is unknown, or impractical"
 	}
 	return verdict, about, text
 }

@@ -26,7 +26,7 @@ func (d *Document) aboutCounting(v *view) {
 	}
 	slower := ""
 	if timed > counted {
-		slower = fmt.Sprintf(", in which the throughput was %.0f %% lower", 100*(1-counted/timed))
+		slower = fmt.Sprintf(", in which the throughput was %.0f%% lower", 100*(1-counted/timed))
 	}
 	v.say("Events were counted in blocks of their own%s; each from before its first request until after its last answer. "+
 		"Instructions are not time: waiting, caches and spinning are in the times only.", slower)

@@ -42,7 +42,7 @@ func law(v *view, c sweep.Curve) {
 			estimate(p.Throughput, perSec), estimate(p.N, metric.Number))
 	}
 	if c.LeftOut != "" {
-		v.say("The fit leaves out %s.", c.LeftOut)
+		v.say("The fit excludes %s.", c.LeftOut)
 	}
 }
 
@@ -52,7 +52,7 @@ func explored(v *view, c sweep.Curve) {
 		return
 	}
 	first, last := c.Explored[0], c.Explored[len(c.Explored)-1]
-	v.say("The levels were chosen by a run of their own, doubling from concurrency %d to %d; it is not in the figures.",
+	v.say("The levels were chosen by a run of their own, doubling from concurrency %d to %d; it is not in the results.",
 		first.Concurrency, last.Concurrency)
 	if c.Ceiling != "" {
 		v.say("No higher level was tried: %s.", c.Ceiling)
@@ -72,7 +72,7 @@ func levels(v *view, c sweep.Curve) {
 	if c.Fit == nil || c.Fit.Peak == nil {
 		text += fmt.Sprintf("The best level measured: concurrency %s (%s). ", estimate(c.Best.N, metric.Number), perSec(c.Best.Throughput))
 	}
-	v.say("%sThe smallest level within %g %% of the best throughput: concurrency %s (%s).", text, 100*sweep.WithinBest,
+	v.say("%sThe smallest level within %g%% of the best throughput: concurrency %s (%s).", text, 100*sweep.WithinBest,
 		estimate(c.Enough.N, metric.Number), perSec(c.Enough.Throughput))
 }
 
@@ -105,14 +105,14 @@ func residuals(list []usl.Residual) table {
 	return t
 }
 
-// Bars have that many marks to either side, and the longest stands for 5 % at
+// Bars have that many marks to either side, and the longest stands for 5% at
 // least, so that small residuals look small.
 const (
 	barMarks   = 10
 	barAtLeast = 0.05
 )
 
-// bar draws a share of full: ····██│·········· is −20 % of it.
+// bar draws a share of full: ····██│·········· is −20% of it.
 func bar(share, full float64) string {
 	marks := int(math.Round(barMarks * math.Abs(share) / full))
 	drawn, empty := strings.Repeat("█", marks), strings.Repeat("·", barMarks-marks)
@@ -126,7 +126,7 @@ func bar(share, full float64) string {
 func coefficients(f *usl.Result) string {
 	text := fmt.Sprintf("contention α %s, coherency β %s, one caller γ %s", estimate(f.Alpha, small), estimate(f.Beta, small), estimate(f.Gamma, perSec))
 	if f.RSquared != nil {
-		text += fmt.Sprintf("; it explains %.1f %% of the variance", 100*max(0, *f.RSquared))
+		text += fmt.Sprintf("; it explains %.1f%% of the variance", 100*max(0, *f.RSquared))
 	}
 	return text
 }

@@ -40,7 +40,7 @@ func spread(n int64, low, high time.Duration) *hist.Histogram {
 }
 
 // closedResult is 10 s of a closed model that completed n iterations, each VU
-// busy for 98 % of the time.
+// busy for 98% of the time.
 func closedResult(target string, vus int, n int64) *load.Result {
 	window := 10 * time.Second
 	mean := time.Duration(0.98 * float64(window) * float64(vus) / float64(max(1, n)))
@@ -267,7 +267,7 @@ func fewRounds() *report.Document {
 }
 
 // counted compares two arms at one caller whose throughput is the same, while the
-// candidate executes 6 % more instructions and fewer cycles for each.
+// candidate executes 6% more instructions and fewer cycles for each.
 func counted() *report.Document {
 	t := &trial.Trials{Arms: []string{"old", "new"}, Design: trial.Design{
 		Rounds: 8, Pairs: 1, Block: time.Second, Levels: []int{1},
@@ -329,7 +329,7 @@ func swept() *report.Document {
 	return d
 }
 
-// bounded is a sweep in which the generator was the limit: of each cycle 90 % was its own.
+// bounded is a sweep in which the generator was the limit: of each cycle 90% was its own.
 func bounded() *report.Document {
 	d := document("sweep")
 	c := sweepOf("cheap", []int{1, 10, 20}, []int64{20_000, 50_000, 51_000})
@@ -343,8 +343,8 @@ func bounded() *report.Document {
 	return d
 }
 
-// changedOver is a comparison at two levels. At 80 VUs 90 % of each cycle were the
-// generator's, so it was done again at 35,000/s, 70 % of its limit.
+// changedOver is a comparison at two levels. At 80 VUs 90% of each cycle were the
+// generator's, so it was done again at 35,000/s, 70% of its limit.
 func changedOver() *report.Document {
 	t := verdicts(30)
 	t.Design.Levels = append(t.Design.Levels, 80)

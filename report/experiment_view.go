@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"contend/expect"
 )
 
-// experiment writes one experiment: our figures, the published ones beside
-// them, and what follows in words.
+// experiment writes one experiment: what was measured here next to what was published, and what follows in words.
 func (d *Document) experiment(v *view, e Experiment) {
 	v.title("%s: %s", e.ID, e.Title)
 	if e.Question != "" {
@@ -72,10 +70,10 @@ func outcome(x expect.Expectation) string {
 		text += " (" + x.Part + ")"
 	}
 	if x.Held {
-		return "held: " + text
+		return "passed: " + text
 	}
 	if x.Excuse != nil {
-		return fmt.Sprintf("not decided (%s): %s: %s", x.Excuse.Code, text, x.Excuse.Text)
+		return fmt.Sprintf("undecided (%s): %s: %s", x.Excuse.Code, text, x.Excuse.Text)
 	}
 	return fmt.Sprintf("FAILED: %s: %s", text, x.Detail)
 }
@@ -112,12 +110,11 @@ func (d *Document) labAnswer(v *view) {
 	d.advise(v, refused)
 }
 
-// answers writes what was published to the question of an experiment, ours, and what
-// follows.
+// answers writes what was published and measured to the question of an experiment, and what follows.
 func (d *Document) answers(v *view, e Experiment) {
 	r := d.reply(e)
-	if e.Answer.Published != "" {
-		v.say("Published: %s. %s", strings.TrimSuffix(e.Answer.Published, "."), e.Answer.caveat())
+	if text := e.Answer.published(); text != "" {
+		v.say("Published: %s.", text)
 	}
-	v.say("Ours: %s %s", r.said(e, len(r.answer)), r.means())
+	v.say("Measured here: %s. %s", r.said(e, len(r.answer)), r.means())
 }

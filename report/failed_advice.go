@@ -9,7 +9,7 @@ import (
 )
 
 // toFreePorts is the advice where this machine has no local port left for another connection.
-const toFreePorts = "all local ports of this machine are in use: keep connections open instead of one for each request, or wait a minute until the ports of ended ones are free, then the same command again"
+const toFreePorts = "all local ports of this machine are in use: keep connections open instead of one for each request, or wait a minute until their ports are free, then run the same command again"
 
 // handshakeAdvice is the advice where a server shakes hands in another way.
 const handshakeAdvice = "see what the server says of the handshake, and which versions, ciphers and certificates it accepts"

@@ -39,7 +39,7 @@ func TestAdviceNamesWhatAppliesToTheProtocol(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[string]string{"ws://h/": "(--check)", "http://h/": "(--expect-status, --check)"} {
 		r := &load.Result{Target: target, Counts: load.Counts{Planned: 1, Failed: 1}}
-		if got := (&Document{Command: "run"}).toMend(trial.Cell{Result: r}); !strings.HasSuffix(got, want) {
+		if got := (&Document{Command: "run"}).toFix(trial.Cell{Result: r}); !strings.HasSuffix(got, want) {
 			t.Errorf("%s: %q, want %q at its end", target, got, want)
 		}
 	}

@@ -25,7 +25,7 @@ func isFlow(r *load.Result) bool { return len(r.Checks) > 0 || len(r.Meters) > 0
 
 // scenarioTable lists the loads that were driven side by side.
 func scenarioTable(r *load.Result) table {
-	t := table{columns: []string{"run", "callers", "right", "wrong", "dropped", "throughput", "response p50", "p99", "start lag p99"}}
+	t := table{columns: []string{"run", "callers", "successful", "failed", "dropped", "throughput", "response p50", "p99", "start lag p99"}}
 	for _, s := range r.Scenarios {
 		perSec := 0.0
 		if s.Duration > 0 {
@@ -58,7 +58,7 @@ func flow(r *load.Result) []string {
 		return float64(n.Completed) * float64(n.Service.Mean())
 	}
 	names := slices.SortedFunc(maps.Keys(r.Requests), func(a, b string) int { return cmp.Or(cmp.Compare(spent(b), spent(a)), cmp.Compare(a, b)) })
-	t := table{columns: []string{"request", "right", "wrong", "p50", "p99"}}
+	t := table{columns: []string{"request", "successful", "failed", "p50", "p99"}}
 	for _, name := range names[:min(mostOfRequests, len(names))] {
 		n := r.Requests[name]
 		t.rows = append(t.rows, []string{clip(clean(name), 40), metric.Number(float64(n.Completed)), metric.Number(float64(n.Failed + n.Errored)),
@@ -74,7 +74,7 @@ func flow(r *load.Result) []string {
 		lines = append(lines, t.lines()...)
 	}
 	if more := len(names) - len(t.rows); more > 0 {
-		lines = append(lines, fmt.Sprintf("  %s more: --full", plural(more, "request")))
+		lines = append(lines, fmt.Sprintf("  %d more: add --full", more))
 	}
 	return append(lines, checked(r)...)
 }
@@ -93,14 +93,14 @@ func checked(r *load.Result) []string {
 	case held+not == 0:
 		return nil
 	case not == 0:
-		return []string{fmt.Sprintf("  all of %s checks held", metric.Number(float64(held)))}
+		return []string{fmt.Sprintf("  all %s checks passed", metric.Number(float64(held)))}
 	}
-	return []string{clip(fmt.Sprintf("  %s of %s checks did not hold: %s", metric.Number(float64(not)), metric.Number(float64(held+not)), strings.Join(broken, ", ")), textWidth)}
+	return []string{clip(fmt.Sprintf("  %s of %s checks failed: %s", metric.Number(float64(not)), metric.Number(float64(held+not)), strings.Join(broken, ", ")), textWidth)}
 }
 
 // checkTable lists the checks of a flow.
 func checkTable(r *load.Result) table {
-	t := table{columns: []string{"check", "right", "wrong"}}
+	t := table{columns: []string{"check", "passed", "failed"}}
 	for _, c := range r.Checks {
 		t.rows = append(t.rows, []string{clean(c.Name), metric.Number(float64(c.Passed)), metric.Number(float64(c.Failed))})
 	}

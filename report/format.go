@@ -18,6 +18,6 @@ func plural(n int, noun string) string {
 
 // percent formats a ratio as a signed difference.
 func percent(ratio float64) string {
-	text := fmt.Sprintf("%+.1f %%", 100*(ratio-1))
-	return strings.NewReplacer("+0.0 ", "0.0 ", "-0.0 ", "0.0 ").Replace(text)
+	text := fmt.Sprintf("%+.1f%%", 100*(ratio-1))
+	return strings.NewReplacer("+0.0%", "0.0%", "-0.0%", "0.0%").Replace(text)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func TestPercent(t *testing.T) {
-	for ratio, want := range map[float64]string{1.0362: "+3.6 %", 0.99999: "0.0 %", 0.9: "-10.0 %"} {
+	for ratio, want := range map[float64]string{1.0362: "+3.6%", 0.99999: "0.0%", 0.9: "-10.0%"} {
 		if got := report.Percent(ratio); got != want {
 			t.Errorf("%v became %q, want %q", ratio, got, want)
 		}
@@ -103,7 +103,7 @@ func TestMarkdown(t *testing.T) {
 		}
 	}
 	for give, want := range map[string]string{
-		"# heading": `\# heading`, "- item": `\- item`, "-0.1 %": "-0.1 %", "---": `\---`, "1. item": `1\. item`,
+		"# heading": `\# heading`, "- item": `\- item`, "-0.1%": "-0.1%", "---": `\---`, "1. item": `1\. item`,
 		"96.0 kB": "96.0 kB", "2) item": `2\) item`, "=": `\=`, "": "", "+": `\+`, "12.": `12\.`,
 	} {
 		if got := report.MarkdownLine(give); got != want+"\n" {

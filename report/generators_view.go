@@ -37,7 +37,7 @@ func generatorRow(g load.Generator) []string {
 	}
 	share := "-"
 	if g.CPUShare > 0 {
-		share = fmt.Sprintf("%.0f %%", 100*g.CPUShare)
+		share = fmt.Sprintf("%.0f%%", 100*g.CPUShare)
 	}
 	row = append(row, metric.Number(float64(g.Completed)), metric.Number(float64(g.Wrong)), metric.Number(g.ThroughputPerSec)+"/s")
 	for _, d := range []float64{float64(g.ResponseP50), float64(g.ResponseP99), float64(g.StartLagP99)} {

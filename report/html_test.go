@@ -65,7 +65,7 @@ func TestPages(t *testing.T) {
 func TestPicturesOfDocuments(t *testing.T) {
 	for name, titles := range map[string][]string{
 		"closed":      {"Response times at concurrency 50", "Throughput over time", "Errors over time", "Response times over time", "All answers"},
-		"comparison":  {"What differs", "Every round: inputq at concurrency 10", "CPU time of an operation at concurrency 10", "All answers of mutex at concurrency 10"},
+		"comparison":  {"What differs", "Every round: inputq at concurrency 10", "CPU time per op at concurrency 10", "All answers of mutex at concurrency 10"},
 		"counted":     {"Instructions of an operation at concurrency 1"},
 		"why":         {"Why inputq differs from mutex", "Where inputq spends CPU time"},
 		"sweep":       {"Throughput over concurrency: peaked", "Response time over concurrency"},

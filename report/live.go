@@ -67,10 +67,10 @@ func asRoundsCameIn(c trial.Comparison) (picture, bool) {
 		}
 		point, within := chart.Point{X: float64(n + 1), Y: axis.of(e.Ratio)}, "-"
 		if e.Bounded() {
-			point.Low, point.High, within = axis.of(e.Low), axis.of(e.High), interval(c.Metric, e)
+			point.Low, point.High, within = axis.of(e.Low), axis.of(e.High), ofServers(c.Metric).interval(e)
 		}
 		s.Points = append(s.Points, point)
-		t.rows = append(t.rows, []string{fmt.Sprint(n + 1), change(c.Metric, e), within})
+		t.rows = append(t.rows, []string{fmt.Sprint(n + 1), ofServers(c.Metric).change(e), within})
 	}
 	pic := chart.Chart{X: chart.Axis{Label: "rounds so far", Format: atWhole}, Y: axis.axis("difference in " + c.Metric.ShortWords()), Series: []chart.Series{s},
 		Bands: []chart.Band{axis.margin(c.Margin)}, Marks: []chart.Mark{{At: axis.of(1)}}, Alt: sentence(c)}

@@ -12,7 +12,7 @@ import (
 	"contend/why"
 )
 
-// beside is a line on what else differs of threads but their CPU time, "" for nothing that matters.
+// beside is a line on what else clearly differs per op; "": nothing that matters.
 func beside(e why.Explanation) string {
 	var differ []string
 	for _, c := range e.Counts {
@@ -23,12 +23,12 @@ func beside(e why.Explanation) string {
 	if len(differ) == 0 {
 		return ""
 	}
-	return "Besides, an operation: " + strings.Join(differ, "; ")
+	return "Also, per op: " + strings.Join(differ, "; ")
 }
 
-// countsTable has all that the kernel counted of threads, told apart or not.
+// countsTable has all that the kernel counted of threads.
 func countsTable(e why.Explanation) table {
-	t := table{columns: []string{"besides", clean(e.Baseline), clean(e.Candidate), "difference", "interval"}}
+	t := table{columns: []string{"also, per op", clean(e.Baseline), clean(e.Candidate), "difference", "interval"}}
 	for _, c := range e.Counts {
 		value := metric.Duration
 		if c.Events {
@@ -56,7 +56,7 @@ func collectingSentence(e why.Explanation) string {
 	if max(e.Collecting[0], e.Collecting[1]) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Garbage collection takes %.2g %% of the CPU time of %s and %.2g %% of that of %s.",
+	return fmt.Sprintf("Garbage collection takes %.2g%% of the CPU time of %s and %.2g%% of that of %s.",
 		100*e.Collecting[0], clean(e.Baseline), 100*e.Collecting[1], clean(e.Candidate))
 }
 
@@ -77,7 +77,7 @@ func pressureSentence(d *trial.Diagnosis) string {
 		time time.Duration
 	}{{"memory", sum.MemoryPressure}, {"a disk", sum.DiskPressure}} {
 		if share := float64(one.time) / math.Max(1, float64(sum.Elapsed)); share >= leastPressure {
-			pressed = append(pressed, fmt.Sprintf("for %s in %.2g %%", one.name, 100*share))
+			pressed = append(pressed, fmt.Sprintf("for %s in %.2g%%", one.name, 100*share))
 		}
 	}
 	if len(pressed) == 0 {

@@ -38,7 +38,7 @@ func overall(v *view, list []trial.Comparison) {
 }
 
 // inAll is the sentence over the metrics of one candidate at one level: inputq
-// against mutex at concurrency 10: 7.1 % more throughput at 30.0 % more server CPU per
+// against mutex at concurrency 10: 7.1% more throughput at 30.0% more server CPU per
 // op; response time p99 not told apart.
 func inAll(list []trial.Comparison) string {
 	var parts []string
@@ -52,10 +52,10 @@ func inAll(list []trial.Comparison) string {
 	}
 	for _, alike := range byMargin(list) {
 		if names := namesWith(alike, stat.Equivalent); names != "" {
-			parts = append(parts, fmt.Sprintf("%s the same within ±%.3g %%", names, 100*alike[0].Margin))
+			parts = append(parts, fmt.Sprintf("%s the same within ±%.3g%%", names, 100*alike[0].Margin))
 		}
 	}
-	add(stat.Inconclusive, "not told apart")
+	add(stat.Inconclusive, "inconclusive")
 	add(stat.Invalid, "refused: "+strings.Join(codesOf(list), ", "))
 	c := list[0]
 	return fmt.Sprintf("%s against %s %s: %s", c.Candidate, c.Baseline, atConcurrency(c.Concurrency), strings.Join(parts, "; "))
@@ -82,7 +82,7 @@ func inFactors(c trial.Comparison) string {
 		text += " = " + strings.Join(moved, " × ")
 	}
 	if len(others) > 0 {
-		text += "; " + enumerated(others) + " not told apart"
+		text += "; " + enumerated(others) + " inconclusive"
 	}
 	return text
 }
@@ -105,9 +105,9 @@ func byMargin(list []trial.Comparison) [][]trial.Comparison {
 func differing(list []trial.Comparison) string {
 	var speed, amounts, others []string
 	for _, c := range list {
-		size := strings.TrimSpace(fmt.Sprintf("%.1f %%", 100*math.Abs(c.Ratio-1)))
+		size := strings.TrimSpace(fmt.Sprintf("%.1f%%", 100*math.Abs(c.Ratio-1)))
 		if low, high := math.Abs(c.Low-1), math.Abs(c.High-1); c.Metric.Kind() == metric.Events {
-			size += fmt.Sprintf(" (%.1f to %.1f %%)", 100*min(low, high), 100*max(low, high))
+			size += fmt.Sprintf(" (%.1f%% to %.1f%%)", 100*min(low, high), 100*max(low, high))
 		}
 		switch more := c.Ratio > 1; {
 		case !slices.Contains([]stat.Verdict{stat.Faster, stat.Slower, stat.More, stat.Less}, c.Verdict):
@@ -116,8 +116,8 @@ func differing(list []trial.Comparison) string {
 		case c.Metric.Kind() == metric.Rate:
 			speed = append(speed, fmt.Sprintf("%s %s %s", size, either(more, "more", "less"), c.Metric.Words()))
 		default:
-			rise, fall := directions(c.Metric)
-			amounts = append(amounts, fmt.Sprintf("%s %s %s", size, either(more, rise, fall), c.Metric.Words()))
+			words := ofServers(c.Metric)
+			amounts = append(amounts, fmt.Sprintf("%s %s %s", size, either(more, words.more, words.less), c.Metric.Words()))
 		}
 	}
 	text := strings.Join(speed, ", ")

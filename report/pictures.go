@@ -182,7 +182,7 @@ func percentilePicture(cells []trial.Cell, level int) (picture, bool) {
 		title += " " + atConcurrency(level)
 	}
 	return picture{title: title, svg: c.SVG(), legend: chart.Legend(c.Series), table: t,
-		how: "How long the slowest part of the answers takes: at 99 % one in a hundred takes longer than the line is high."}, true
+		how: "How long the slowest part of the answers takes: at 99% one in a hundred takes longer than the line is high."}, true
 }
 
 // quantiles are those of a line over percentiles.
@@ -196,9 +196,9 @@ var quantiles = func() []float64 {
 	return list
 }()
 
-// inPercent writes a quantile: 99.9 %.
+// inPercent writes a quantile: 99.9%.
 func inPercent(q float64) string {
-	return fmt.Sprintf("%.10g %%", math.Round(q*1e10)/1e8)
+	return fmt.Sprintf("%.10g%%", math.Round(q*1e10)/1e8)
 }
 
 // tickTime writes a time without zeros behind the point: 20 ns, 1.5 ms.

@@ -21,7 +21,7 @@ func (d *Document) calibrationPictures() []picture {
 }
 
 func shareAxis(label string) chart.Axis {
-	return chart.Axis{Label: label, Zero: true, Format: func(x float64) string { return fmt.Sprintf("%.4g %%", x) }}
+	return chart.Axis{Label: label, Zero: true, Format: func(x float64) string { return fmt.Sprintf("%.4g%%", x) }}
 }
 
 // visiblePicture has the smallest difference of each metric that comparisons see.
@@ -36,7 +36,7 @@ func (c *Calibration) visiblePicture() (picture, bool) {
 		}
 	}
 	return picture{title: "What comparisons can see", svg: rows.SVG(), table: t,
-		how: fmt.Sprintf("A difference of that size is found by %s of %s with a chance of 90 %%.", plural(c.PlannedRounds, "round"), c.round())}, len(rows.Rows) > 0
+		how: fmt.Sprintf("A difference of that size is found by %s of %s with a chance of 90%%.", plural(c.PlannedRounds, "round"), c.round())}, len(rows.Rows) > 0
 }
 
 // equalsPicture has what each comparison of equal servers saw of the judged metric.

@@ -20,9 +20,9 @@ func (a ratioAxis) axis(label string) chart.Axis {
 	}
 	return chart.Axis{Label: label, Format: func(x float64) string {
 		if x == 0 {
-			return "0 %"
+			return "0%"
 		}
-		return fmt.Sprintf("%+.4g %%", x)
+		return fmt.Sprintf("%+.4g%%", x)
 	}}
 }
 
@@ -76,7 +76,7 @@ func differences(list []trial.Comparison) (picture, bool) {
 				row.Text += " " + c.Reason.Code
 			}
 		} else {
-			row.Value, said, within = axis.of(c.Ratio), change(c.Metric, c.Effect), interval(c.Metric, c.Effect)
+			row.Value, said, within = axis.of(c.Ratio), ofServers(c.Metric).change(c.Effect), ofServers(c.Metric).interval(c.Effect)
 			row.Text, row.Note = said, within
 			if c.Bounded() {
 				row.Low, row.High = axis.of(c.Low), axis.of(c.High)
@@ -89,7 +89,7 @@ func differences(list []trial.Comparison) (picture, bool) {
 		t.rows = append(t.rows, []string{name, measured(c, c.BaselineValue), measured(c, c.CandidateValue), said, within, string(c.Verdict)})
 	}
 	p := picture{title: "What differs", svg: rows.SVG(), table: t,
-		how: fmt.Sprintf("A dot is the difference, its line the interval that holds the true one; in the grey part, ±%.3g %%, %s does not matter. What is pale was not asked for.", 100*first.Margin, first.Metric.Words())}
+		how: fmt.Sprintf("A dot is the difference, its line the interval that holds the true one; in the grey part, ±%.3g%%, %s does not matter. What is pale was not asked for.", 100*first.Margin, first.Metric.Words())}
 	if rest > 0 {
 		p.how += fmt.Sprintf(" %s more are under all figures.", metric.Number(float64(rest)))
 	}
@@ -146,7 +146,7 @@ func (d *Document) roundPicture(at Place, c trial.Comparison) (picture, bool) {
 		Bands:  []chart.Band{axis.margin(c.Margin)},
 		Marks:  []chart.Mark{{At: axis.of(1)}},
 		Series: []chart.Series{pairs, each},
-		Alt:    fmt.Sprintf("%s of %s beside %s in %s: from %s to %s", upper(c.Metric.Words()), clean(c.Candidate), clean(c.Baseline), plural(len(c.RoundLogRatios), "round"), percent(math.Exp(lowest)), percent(math.Exp(highest)))}
+		Alt:    fmt.Sprintf("%s of %s next to %s in %s: from %s to %s", upper(c.Metric.Words()), clean(c.Candidate), clean(c.Baseline), plural(len(c.RoundLogRatios), "round"), percent(math.Exp(lowest)), percent(math.Exp(highest)))}
 	if len(pairs.Points) == 0 {
 		picked.Series = picked.Series[1:]
 	}

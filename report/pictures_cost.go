@@ -27,7 +27,7 @@ func timeOfAnOperation(cells []trial.Cell, level int) (picture, bool) {
 			return ns, ns > 0
 		}
 	}
-	p := picture{title: "CPU time of an operation", how: "To be set beside that of others: on loopback the kernel charges part of the receiver's work to the sender."}
+	p := picture{title: "CPU time per op", how: "Compare it with other results with care: on loopback the kernel charges part of the receiver's work to the sender."}
 	if level == 1 {
 		p.how = "What the time of an operation is made of at one caller, where nothing happens at the same time."
 	}

@@ -37,7 +37,7 @@ func throughputCurve(c Curve) (picture, bool) {
 		}
 	}
 	if c.Best != nil {
-		pic.Marks = append(pic.Marks, chart.Mark{At: c.Best.Throughput * (1 - sweep.WithinBest), Text: fmt.Sprintf("%.3g %% below the best", 100*sweep.WithinBest)})
+		pic.Marks = append(pic.Marks, chart.Mark{At: c.Best.Throughput * (1 - sweep.WithinBest), Text: fmt.Sprintf("%.3g%% below the best", 100*sweep.WithinBest)})
 	}
 	text, refused := best(c.Curve)
 	how := "Large dots are levels."

@@ -41,7 +41,7 @@ func (d *Document) becausePictures(at Place) []picture {
 const mostWork = 10
 
 func because(e why.Explanation) (picture, bool) {
-	rows := chart.Rows{X: chart.Axis{Label: "CPU time an operation, difference", Format: tickTime, Zero: true},
+	rows := chart.Rows{X: chart.Axis{Label: "CPU time per op, difference", Format: tickTime, Zero: true},
 		Mark: []chart.Mark{{AlongX: true}}, Alt: strings.Join(whySentences(e), " ")}
 	times := workTimes(e)
 	for _, r := range e.Rows[:min(mostWork, len(e.Rows))] {
@@ -86,7 +86,7 @@ func flame(calls []why.Call, arms []string, candidate, most int) (picture, bool)
 	said := func(c why.Call) string {
 		return fmt.Sprintf("%s %s, %s %s: %s", name, metric.Duration(c.PerOp[candidate]), baseline, metric.Duration(c.PerOp[0]), signed(more(c)))
 	}
-	picked := chart.Flame{Alt: "CPU time of an operation by what called what: " + said(calls[0])}
+	picked := chart.Flame{Alt: "CPU time per op by call path: " + said(calls[0])}
 	least := leastOf(calls, candidate, most)
 	for i, begin := range why.Begins(calls, candidate) {
 		if c := calls[i]; c.Depth <= deepest && c.PerOp[candidate] > least {
@@ -101,7 +101,7 @@ func flame(calls []why.Call, arms []string, candidate, most int) (picture, bool)
 		rows.rows = append(rows.rows, []string{shortName(c.Function), metric.Duration(c.PerOp[0]), metric.Duration(c.PerOp[candidate]), signed(more(c))})
 	}
 	return picture{title: fmt.Sprintf("Where %s spends CPU time", name), svg: picked.SVG(), table: rows, wide: true,
-		how: fmt.Sprintf("A box is a function with all that it called, below what called it, as wide as its CPU time an operation. Orange: more than %s, blue: less. The table has the greatest differences.", baseline)}, true
+		how: fmt.Sprintf("A box is a function with all that it called, below what called it, as wide as its CPU time per op. Orange: more than %s, blue: less. The table has the greatest differences.", baseline)}, true
 }
 
 // leastOf is the time of a call from which on no more than most take longer.

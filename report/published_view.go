@@ -12,7 +12,7 @@ import (
 // published writes their figures beside ours, metric by metric. Levels that
 // this profile did not run are counted, not listed.
 func published(v *view, p Published, cells []trial.Cell) {
-	v.head("Ours beside the published figures: %s", p.Title)
+	v.head("Published next to measured: %s", p.Title)
 	v.say("Theirs: %s", p.Environment)
 	rows, left := p.shown(cells)
 	arms := distinct(rows, func(f PublishedFigure) string { return f.Arm })

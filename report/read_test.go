@@ -137,7 +137,7 @@ func TestSentencesAreSaidAsNow(t *testing.T) {
 func TestFormerCodes(t *testing.T) {
 	stored, _ := written(t, openRun())
 	tree := decoded(t, stored)
-	warnings := []any{map[string]any{"code": "rate_missed", "text": "97.00 % of the planned arrivals got a right answer, less than 99 %"},
+	warnings := []any{map[string]any{"code": "rate_missed", "text": "97.00% of the planned arrivals got a right answer, less than 99%"},
 		map[string]any{"code": "censored", "text": "300 iterations were dropped or unfinished"}}
 	if !set(tree, "results[0].warnings", warnings) {
 		t.Fatal("no warnings to edit")
@@ -159,7 +159,7 @@ func TestFormerCodes(t *testing.T) {
 	}
 }
 
-// Beside what was published stands no rate of a part: 60 of 1060 are 6 %.
+// Beside what was published stands no rate of a part: 60 of 1060 are 6%.
 func TestIncompleteBesidePublished(t *testing.T) {
 	r := closedResult("http://127.0.0.1:8080/", 1, 1000)
 	r.Planned, r.Unfinished = 1060, 60
@@ -174,7 +174,7 @@ func TestIncompleteBesidePublished(t *testing.T) {
 	if rows := d.Experiments[0].Published[0].Rows; rows[0].Ours != nil || rows[1].Ours == nil || d.Experiments[0].Expectations[0].Held {
 		t.Errorf("figures %+v, expectation %+v", rows, d.Experiments[0].Expectations[0])
 	}
-	if line := firstLine(t, d); !strings.HasPrefix(line, "Do not believe a: ") || !strings.Contains(line, ": incomplete: 60 of 1060 planned iterations") {
+	if line := firstLine(t, d); !strings.HasPrefix(line, "No result (incomplete: 60 of 1060 planned iterations") || !strings.Contains(line, "); measured, not usable: a: ") {
 		t.Errorf("the first line is %q", line)
 	}
 }

@@ -40,7 +40,7 @@ const (
 )
 
 // standingWords say why a question is not answered.
-var standingWords = map[standing]string{undecided: "not decided", disbelieved: "INVALID", unmeasured: "not measured",
+var standingWords = map[standing]string{undecided: "inconclusive", disbelieved: "INVALID", unmeasured: "not measured",
 	interrupted: "interrupted", failed: "failed", planned: "planned"}
 
 // A remark is something that a part of an experiment says.
@@ -49,7 +49,7 @@ type remark struct {
 	standing standing
 	verdict  string
 	text     string
-	code     string  // why it is not to be believed
+	code     string  // why it is INVALID
 	means    string  // a sentence; "": nothing beyond the text
 	level    float64 // 1 − the confidence of the intervals in the text; 0: it has none
 }
@@ -105,9 +105,9 @@ func (r reply) refused() string {
 	case len(codes) == 0:
 		return ""
 	case all:
-		return "; INVALID " + enumerated(codes)
+		return " (" + enumerated(codes) + ")"
 	}
-	return fmt.Sprintf("; INVALID %s in %s", enumerated(codes), enumerated(parts))
+	return fmt.Sprintf("; INVALID in %s: %s", enumerated(parts), enumerated(codes))
 }
 
 // answering are the parts that answer the question: those that the file names, or all;
@@ -177,31 +177,31 @@ func sweptRemark(c Curve) remark {
 	}
 	if _, codes := best(c.Curve); len(codes) > 0 {
 		return remark{part: c.Part, standing: disbelieved, verdict: string(stat.Invalid), code: codes[0],
-			text: fmt.Sprintf("Do not believe the sweep of %s: %s", cmp.Or(c.Arm, "the target"), enumerated(codes)), means: explained(codes[0])}
+			text: fmt.Sprintf("No result: the sweep of %s (%s)", cmp.Or(c.Arm, "the target"), enumerated(codes)), means: explained(codes[0])}
 	}
 	if c.Enough == nil {
-		return remark{part: c.Part, standing: undecided, verdict: "-", text: of + "no concurrency can be advised: " + c.NoFit}
+		return remark{part: c.Part, standing: undecided, verdict: "-", text: of + "no concurrency can be recommended: " + c.NoFit}
 	}
 	n := metric.Number(c.Enough.N.Value)
 	if i := c.Enough.N.Interval; i != nil {
 		n += fmt.Sprintf(" (%s to %s)", metric.Number(i.Low), metric.Number(i.High))
 		r.level = 1 - usl.Confidence
 	}
-	r.text = fmt.Sprintf("%sa concurrency of %s is enough, %s", of, n, perSec(c.Enough.Throughput))
+	r.text = fmt.Sprintf("%sconcurrency %s is enough: %s", of, n, perSec(c.Enough.Throughput))
 	if at := atLevel(c.Curve, c.Enough.N.Value); at != nil {
-		r.text += " at " + p50(at)
+		r.text += ", median " + p50(at)
 	}
-	r.means = fmt.Sprintf("More gives at most %g %% more throughput.", 100*sweep.WithinBest)
+	r.means = fmt.Sprintf("More callers add at most %g%% throughput.", 100*sweep.WithinBest)
 	if c.Bound != nil {
-		r.verdict, r.means = "A BOUND", "Beyond it the generator is the limit, not the server."
+		r.verdict, r.means = "LOWER BOUND", "Above it the load generator is the bottleneck, not the server."
 	}
 	if c.TimeUp != nil {
-		r.standing, r.text = undecided, r.text+"; the time was up: "+c.TimeUp.Lacks
+		r.standing, r.text = undecided, r.text+"; out of time: "+c.TimeUp.Lacks
 	}
 	return r
 }
 
-// cellRemark says what an arm did that is compared with nothing.
+// cellRemark says what a variant did that is not compared.
 func cellRemark(part string, c trial.Cell) remark {
 	r := remark{part: part, standing: answered, verdict: "-", text: runSentence(c.Result)}
 	if c.Arm != "" {
@@ -209,7 +209,7 @@ func cellRemark(part string, c trial.Cell) remark {
 	}
 	if doubt := c.Doubt(); doubt != nil {
 		r.standing, r.verdict, r.code, r.means = disbelieved, string(stat.Invalid), doubt.Code, explained(doubt.Code)
-		r.text = fmt.Sprintf("Do not believe %s: %s: %s", r.text, doubt.Code, doubt.Text)
+		r.text = fmt.Sprintf("No result (%s: %s); measured, not usable: %s", doubt.Code, doubt.Text, r.text)
 	}
 	return r
 }
@@ -240,7 +240,7 @@ func (d *Document) figureRemark(e Experiment, f AnswerFigure) remark {
 	}
 	if doubt := cell.Doubt(); doubt != nil {
 		r.standing, r.verdict, r.code, r.means = disbelieved, string(stat.Invalid), doubt.Code, explained(doubt.Code)
-		r.text = "Do not believe " + r.text + ": " + doubt.Code
+		r.text = "No result (" + doubt.Code + "); measured, not usable: " + r.text
 		return r
 	}
 	r.means = e.besideTheirs(f)
@@ -278,17 +278,17 @@ func (e Experiment) besideTheirs(f AnswerFigure) string {
 	return ""
 }
 
-// setBeside says a ratio: 4.01 times, 0.0227 times, 93.0 % of.
+// setBeside says a ratio: 4.01×, 0.0227×, 93.0% of.
 func setBeside(ratio float64) string {
 	if ratio >= asFactor || ratio <= 1.0/asFactor {
-		return metric.Digits(ratio) + " times"
+		return factor(ratio)
 	}
-	return fmt.Sprintf("%.1f %% of", 100*ratio)
+	return fmt.Sprintf("%.1f%% of", 100*ratio)
 }
 
 // brokenAt says for which arms and levels an expectation failed.
 func (d *Document) brokenAt(e Experiment, x expect.Expectation) string {
-	text := "expectation failed: " + x.Text
+	text := x.Text
 	if x.Part != "" {
 		text += " (" + x.Part + ")"
 	}
@@ -333,7 +333,7 @@ func (d *Document) warningsOf(e Experiment) *findings {
 	return found
 }
 
-// level is that of the least certain intervals of what is to be believed, or not yet; 0: there are none.
+// level is that of the least certain intervals of what is valid, or inconclusive; 0: there are none.
 func (r reply) level() float64 {
 	level := 0.0
 	for _, remark := range slices.Concat(r.answer, r.beside) {
@@ -344,7 +344,7 @@ func (r reply) level() float64 {
 	return level
 }
 
-// counted says how many warnings of which code there are, what spoils most first.
+// counted says how many caveats of which code there are, what spoils most first.
 func (f *findings) counted() string {
 	byCode := map[string]int{}
 	var codes []string
@@ -355,7 +355,10 @@ func (f *findings) counted() string {
 	}
 	slices.SortStableFunc(codes, func(a, b string) int { return finding.Rank(a) - finding.Rank(b) })
 	for i, code := range codes {
-		codes[i] = fmt.Sprintf("%s %d", code, byCode[code])
+		codes[i] = fmt.Sprintf("%s in %d", code, byCode[code])
+		if i == 0 {
+			codes[i] += either(byCode[code] == 1, " result", " results")
+		}
 	}
 	return strings.Join(codes, ", ")
 }

@@ -17,8 +17,7 @@ import (
 // mostSaid are the comparisons of a part that are said one by one.
 const mostSaid = 3
 
-// compared says the comparisons of a part: those that are decided, then what is not, and
-// what is not to be believed.
+// compared says the comparisons of a part: those that are decided, then the inconclusive and the INVALID ones.
 func compared(list []Comparison) []remark {
 	var remarks []remark
 	levels := distinctOf(list, func(c Comparison) int { return c.Concurrency })
@@ -29,7 +28,7 @@ func compared(list []Comparison) []remark {
 	} else {
 		for _, c := range decided {
 			remarks = append(remarks, remark{part: c.Part, standing: answered, verdict: string(c.Verdict),
-				text: sentence(c.Comparison) + atLevels(c.Comparison, levels), means: means, level: levelOf(c)})
+				text: briefly(c.Comparison) + atLevels(c.Comparison, levels), means: means, level: levelOf(c)})
 		}
 	}
 	if open := ofVerdict(list, stat.Inconclusive); len(open) > 0 {
@@ -38,7 +37,7 @@ func compared(list []Comparison) []remark {
 	if refused := ofVerdict(list, stat.Invalid); len(refused) > 0 {
 		codes := distinctOf(refused, codeOf)
 		remarks = append(remarks, remark{part: list[0].Part, standing: disbelieved, verdict: string(stat.Invalid), code: codes[0],
-			text: fmt.Sprintf("Do not believe %s: %s", which(refused, levels), enumerated(codes)), means: explained(codes[0])})
+			text: fmt.Sprintf("No result: %s (%s)", which(refused, levels), enumerated(codes)), means: explained(codes[0])})
 	}
 	return remarks
 }
@@ -97,7 +96,7 @@ func which(list []Comparison, levels []int) string {
 		}
 		return several(each)
 	}
-	text := enumerated(candidates) + " against " + list[0].Baseline
+	text := enumerated(candidates) + " compared with " + list[0].Baseline
 	if len(levels) > 1 || levels[0] > 1 {
 		text += " at concurrency " + enumerated(texts(distinctOf(list, func(c Comparison) int { return c.Concurrency })))
 	}
@@ -112,27 +111,27 @@ func texts(numbers []int) []string {
 	return list
 }
 
-// extremes says the least and the greatest of several differences that are believed.
+// extremes says the least and the greatest of several valid differences.
 func extremes(list []Comparison) string {
 	byRatio := func(a, b Comparison) int { return cmp.Compare(a.Ratio, b.Ratio) }
 	least, greatest := slices.MinFunc(list, byRatio), slices.MaxFunc(list, byRatio)
 	levels := distinctOf(list, func(c Comparison) int { return c.Concurrency })
 	say := func(c Comparison) string {
-		return fmt.Sprintf("%s, %s (%s)%s", c.Candidate, change(c.Metric, c.Effect), interval(c.Metric, c.Effect), atLevels(c.Comparison, levels))
+		return fmt.Sprintf("%s, %s%s", c.Candidate, ofServers(c.Metric).changed(c.Effect), atLevels(c.Comparison, levels))
 	}
 	of := ""
 	if m := list[0].Metric; m != metric.Throughput {
 		of = m.Words() + " "
 	}
-	return upper(fmt.Sprintf("%sagainst %s: from %s, to %s; %d between", of, list[0].Baseline, say(least), say(greatest), len(list)-2))
+	return fmt.Sprintf("%scompared with %s: from %s, to %s; %d in between", of, list[0].Baseline, say(least), say(greatest), len(list)-2)
 }
 
 // notDecided says what may still be true.
 func notDecided(list []Comparison, levels []int) string {
 	if len(list) == 1 {
-		return sentence(list[0].Comparison) + atLevels(list[0].Comparison, levels)
+		return briefly(list[0].Comparison) + atLevels(list[0].Comparison, levels)
 	}
-	text := "Not decided: " + which(list, levels)
+	text := "Cannot tell yet: " + which(list, levels)
 	widest := list[0].Effect
 	for _, c := range list {
 		if !c.Bounded() || c.Metric != list[0].Metric {
@@ -140,7 +139,7 @@ func notDecided(list []Comparison, levels []int) string {
 		}
 		widest.Low, widest.High = min(widest.Low, c.Low), max(widest.High, c.High)
 	}
-	return fmt.Sprintf("%s (%s)", text, interval(list[0].Metric, widest))
+	return fmt.Sprintf("%s (%s)", text, ofServers(list[0].Metric).interval(widest))
 }
 
 // settles says what an undecided comparison means, and what would settle it.
@@ -154,7 +153,7 @@ func settles(list []Comparison) string {
 			c = other
 		}
 	}
-	text := "If there is a difference it lies within that"
+	text := "Any difference is within that range"
 	if c.RoundsNeeded > 0 {
 		text += "; about " + more(c.Comparison) + " would settle it"
 	}
@@ -183,14 +182,14 @@ func meaning(all, decided []Comparison) string {
 	winners := distinctOf(slices.DeleteFunc(slices.Clone(decided), func(c Comparison) bool { return c.Verdict == stat.Equivalent }), winner)
 	switch len(winners) {
 	case 0:
-		return fmt.Sprintf("Either will do: a difference is within %.3g %%.", 100*decided[0].Margin)
+		return fmt.Sprintf("Either will do: any difference is within %.3g%%.", 100*decided[0].Margin)
 	case 1:
 		return winners[0] + " is the better of the two here."
 	}
 	return "Which is better depends on the concurrency."
 }
 
-// winner is the better of the two that a comparison tells apart.
+// winner is the better of the two.
 func winner(c Comparison) string {
 	if gain(c) > 1 {
 		return c.Candidate
@@ -206,13 +205,13 @@ func gain(c Comparison) float64 {
 	return 1 / c.Ratio
 }
 
-// theBest names the best of several variants, as far as they are told apart.
+// theBest names the best of several variants, as far as they clearly differ.
 func theBest(variants int, decided []Comparison) string {
 	best := slices.MaxFunc(decided, func(a, b Comparison) int { return cmp.Compare(gain(a), gain(b)) })
 	among := distinctOf(decided, func(c Comparison) string { return c.Candidate })
 	of := strconv.Itoa(variants)
 	if len(among)+1 < variants {
-		of = fmt.Sprintf("the %d that are told apart", len(among)+1)
+		of = fmt.Sprintf("the %d that clearly differ", len(among)+1)
 	}
 	return fmt.Sprintf("%s is the best of %s here.", winner(best), of)
 }

@@ -21,7 +21,7 @@ func run(v *view, r *load.Result, u *Uplink) {
 	v.bullet("%s", arrivals(r, u))
 	v.bullet("concurrency %d, %s measured, stopped by: %s", r.Concurrency, window(r.Duration), r.Stopped)
 	if u == nil || !u.incomplete(r) { // else it is that of the uplinks that came
-		v.bullet("throughput %s/s (right answers only)", metric.Number(r.ThroughputPerSec))
+		v.bullet("throughput %s/s (successful responses only)", metric.Number(r.ThroughputPerSec))
 	}
 	v.bullet("%s planned = %s completed + %s failed + %s errored + %s dropped + %s unfinished",
 		metric.Number(float64(r.Planned)), metric.Number(float64(r.Completed)), metric.Number(float64(r.Failed)), metric.Number(float64(r.ErroredTotal())),
@@ -109,7 +109,7 @@ func requestTable(r *load.Result) table {
 	return t
 }
 
-// A wrong is a way in which iterations failed or errored, with the first example.
+// A wrong is a way in which iterations failed, with the first example.
 type wrong struct {
 	what    string
 	count   int64
@@ -166,7 +166,7 @@ func generator(r *load.Result) string {
 		text += ", " + by
 	}
 	if r.GeneratorShare != nil {
-		text += fmt.Sprintf("; %.1f %% of each caller's cycle was spent in the generator", 100**r.GeneratorShare)
+		text += fmt.Sprintf("; %.1f%% of each caller's cycle was spent in the generator", 100**r.GeneratorShare)
 	}
 	return text
 }

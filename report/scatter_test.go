@@ -11,7 +11,7 @@ import (
 	"contend/trial"
 )
 
-// The ranges are over all levels: blocks 2 to 12.3 %, rounds 1 %.
+// The ranges are over all levels: blocks 2 to 12.3%, rounds 1%.
 func TestScatterIsSaid(t *testing.T) {
 	with := func(block, machine float64) report.Comparison {
 		return report.Comparison{Comparison: trial.Comparison{Baseline: "a", Candidate: "b", Primary: true, Metric: metric.Throughput,
@@ -28,9 +28,9 @@ func TestScatterIsSaid(t *testing.T) {
 	}
 	text := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{
-		"2.0–12 % from block to block", "1.0 % from one start of the servers to the next", "of a round 50 % comes with the start",
+		"2.0–12% from block to block", "1.0% from one start of the servers to the next", "of a round 50% comes with the start",
 		"looked at 2 times between blocks: 98.0 ns to 447 ns from core to core", "5.20 µs for a wake-up",
-		"explain up to 40 % of the variance of the blocks",
+		"explain up to 40% of the variance of the blocks",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)

@@ -38,7 +38,7 @@ func scatter(v *view, list []trial.Comparison, probes []trial.Probe) {
 		plural(len(samples), "time"), probed(samples, func(s probe.Sample) time.Duration { return s.RoundTrip }),
 		probed(samples, func(s probe.Sample) time.Duration { return s.Wakeup }))
 	if most := slices.Max(append(machine, 0)); most > 0 {
-		text += fmt.Sprintf("; its states explain up to %.0f %% of the variance of the blocks", 100*most)
+		text += fmt.Sprintf("; its states explain up to %.0f%% of the variance of the blocks", 100*most)
 	}
 	v.say("%s.", text)
 }
@@ -54,13 +54,13 @@ func (d *Document) probes(at Place) []trial.Probe {
 	return list
 }
 
-// percents writes a range of shares: 4.1–12 %.
+// percents writes a range of shares: 4.1–12%.
 func percents(shares []float64) string {
 	low, high := twoDigits(100*slices.Min(shares)), twoDigits(100*slices.Max(shares))
 	if low != high {
 		low += "–" + high
 	}
-	return low + " %"
+	return low + "%"
 }
 
 func twoDigits(x float64) string {

@@ -21,9 +21,10 @@ type Look struct {
 // A screen is the answer that a document gives, on one page of a terminal.
 type screen struct {
 	first  string // the question's answer, with direction, size and interval
-	trust  string // whether to believe it
+	trust  string // its status: valid or not, and how it was measured
 	mood   mood
 	body   []string
+	also   []string // caveats without a code, above the others
 	care   *findings
 	next   string // what to do next
 	hidden int    // notes that only the whole view has
@@ -79,8 +80,8 @@ func (d *Document) Brief(w io.Writer, look Look) error {
 // inShort is the first line and, of what is refused, the code of the second.
 func (s *screen) inShort() string {
 	first, refused := strings.TrimSuffix(s.first, " below"), s.inAll
-	if code, _, _ := strings.Cut(s.trust, ":"); strings.HasPrefix(code, string(stat.Invalid)) {
-		refused = code
+	if status, _, _ := strings.Cut(s.trust, ": "); strings.HasPrefix(status, string(stat.Invalid)) {
+		refused = status
 	}
 	if refused != "" {
 		return first + ": " + refused
@@ -137,7 +138,7 @@ func (d *Document) page() *screen {
 	case d.Command == "run" && len(d.Results) == 1:
 		return d.runScreen(d.Results[0].Cell)
 	case d.wasInterrupted():
-		return &screen{first: "nothing to compare", trust: "INCONCLUSIVE: no variant was driven as often as a comparison takes",
+		return &screen{first: "nothing to compare", trust: "INCONCLUSIVE: no variant ran often enough for a comparison",
 			mood: doubted, care: new(findings), next: "run the same command again, and let it end", most: mostCompared}
 	}
 	return nil
@@ -149,47 +150,92 @@ func (s *screen) lines(most int) []string {
 	slices.SortStableFunc(list, func(a, b located) int { return finding.Rank(a.Code) - finding.Rank(b.Code) })
 	shown := max(0, min(mostWarnings, len(list), s.left()))
 	lines := slices.Concat(wrappedTo(s.first, most), wrappedTo(s.trust, most), s.body)
+	rest := len(s.care.list) - shown + s.hidden
+	if len(s.also) > 0 || shown > 0 || rest > 0 {
+		lines = append(lines, "")
+	}
+	for _, text := range s.also {
+		lines = append(lines, "! "+text)
+	}
 	for _, w := range list[:shown] {
 		lines = append(lines, "! "+clean(w.Code+": "+w.Short()))
 	}
-	return append(lines, s.nextLines(len(s.care.list)-shown+s.hidden, most)...)
+	if rest > 0 {
+		lines = append(lines, "  "+plural(rest, "note")+": add --full")
+	}
+	return append(append(lines, ""), s.nextLines(most)...)
 }
 
-// marked are the warnings that cast doubt on the answer.
+// marked are the caveats.
 func (s *screen) marked() []located {
 	return slices.DeleteFunc(slices.Clone(s.care.list), func(w located) bool { return w.Aside() })
 }
 
-// casting says whether any of the warnings casts doubt on what is known.
-func casting(list []finding.Warning) bool {
-	return slices.ContainsFunc(list, func(w finding.Warning) bool { return !w.Aside() })
+// countCaveats adds how many there are to a status that begins so.
+func (s *screen) countCaveats(valid string) {
+	if rest, ok := strings.CutPrefix(s.trust, valid); ok {
+		s.trust = valid + withCaveats(len(s.marked())+len(s.also)) + rest
+	}
 }
 
-// nextLines say what to do next, and how many notes there are that the page has no room for.
-func (s *screen) nextLines(rest, most int) []string {
-	begin := "Next: "
-	if rest > 0 {
-		begin = plural(rest, "note") + ": --full. Next: "
+// nextLines say what to do next: advice, or the purpose of a command and, on lines of its own, the command.
+func (s *screen) nextLines(most int) []string {
+	const begin = "Next: "
+	words := shellWords(clean(s.next))
+	if len(words) < 2 || words[0] != "contend" {
+		return wrappedTo(begin+s.next, most)
 	}
-	if words := shellWords(clean(s.next)); len(words) > 1 && words[0] == "contend" {
-		lines := pasted(begin, words, textWidth)
-		if len(lines) <= mostPasted && !slices.ContainsFunc(lines, func(line string) bool { return width(line) > textWidth }) {
-			return pasted(begin, words, most)
+	purpose := begin + purposeOf(words)
+	lines := pasted(words, textWidth)
+	if len(lines) <= mostPasted && !slices.ContainsFunc(lines, func(line string) bool { return width(line) > textWidth }) {
+		return append(wrappedTo(purpose, most), pasted(words, most)...)
+	}
+	if len(words) > 4 {
+		flag := words[2] // what is new is in front
+		if !strings.HasPrefix(words[3], "-") {
+			flag += " " + words[3]
 		}
-		if len(words) > 4 {
-			flag := words[2] // what is new is in front
-			if !strings.HasPrefix(words[3], "-") {
-				flag += " " + words[3]
-			}
-			return wrappedTo(fmt.Sprintf("%scontend %s with %s, else as typed", begin, words[1], flag), most)
-		}
+		return wrappedTo(fmt.Sprintf("%s: the same command with %s", purpose, flag), most)
 	}
 	return wrappedTo(begin+s.next, most)
 }
 
-// left is how many lines are left for warnings.
+// purposeOf says what a command line that a page advises is for.
+func purposeOf(words []string) string {
+	first, value := "", "" // what is new is in front
+	if len(words) > 3 {
+		first, value = words[2], words[3]
+	}
+	switch command := words[1]; {
+	case first == "--full":
+		return "see every number"
+	case first == "-d":
+		return "measure longer"
+	case command == "sweep" && first == "--rate":
+		return "find the highest rate that meets a goal"
+	case command == "sweep":
+		return "find the best concurrency"
+	case command == "run" && first == "--rate":
+		return "see the response times at that rate in full"
+	case command == "run" && first == "-c":
+		return "measure that level alone"
+	case command == "compare" && value == "1,10,100":
+		return "see whether it holds at other concurrencies"
+	case command == "compare":
+		return "compare two, with a confidence interval"
+	case command == "guard", command == "pipe":
+		return "compare all designs"
+	case command == "calibrate":
+		return "measure more comparisons of equal servers"
+	case command == "lab":
+		return "measure longer what is inconclusive"
+	}
+	return "run this"
+}
+
+// left is how many lines are left for caveats.
 func (s *screen) left() int {
-	return s.most - len(wrapped(s.first)) - len(wrapped(s.trust)) - len(s.body) - len(s.nextLines(1, textWidth))
+	return s.most - len(wrapped(s.first)) - len(wrapped(s.trust)) - len(s.body) - len(s.also) - len(s.nextLines(textWidth))
 }
 
 // room is how many lines are left above the warnings.
@@ -199,8 +245,8 @@ func (s *screen) room() int { return s.left() - min(mostWarnings, len(s.marked()
 const mostPasted = 3
 
 // pasted are the lines of a command line, broken between its words as a shell reads it.
-func pasted(begin string, words []string, most int) []string {
-	lines := []string{begin + words[0]}
+func pasted(words []string, most int) []string {
+	lines := []string{"  " + words[0]}
 	for _, word := range words[1:] {
 		last := len(lines) - 1
 		if width(lines[last])+1+width(word) <= most-len(` \`) {
@@ -281,7 +327,7 @@ func (l Look) coloured(line string, m mood) string {
 
 // toASCII replaces the signs that screens are made of.
 var toASCII = strings.NewReplacer("µ", "u", "…", "...", "±", "+-", "×", "x", "÷", "/", "–", "-", "−", "-", "·", ".",
-	"█", "#", "│", "|", "┤", "|", "├", "|", "─", "-", "●", "o", "→", "->", "≤", "<=", "≥", ">=", "α", "alpha", "β", "beta", "γ", "gamma")
+	"█", "#", "│", "|", "┤", "|", "├", "|", "─", "-", "●", "o", "→", "->", "←", "<-", "≤", "<=", "≥", ">=", "α", "alpha", "β", "beta", "γ", "gamma")
 
 // lines are those of a table as text.
 func (t table) lines() []string {
@@ -290,5 +336,15 @@ func (t table) lines() []string {
 	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 }
 
-// standsFor says what stands for a name.
-func standsFor(name, does string) string { return fmt.Sprintf("  %s  %s", clean(name), clean(does)) }
+// standFor says what runs under each name.
+func standFor(arms []Arm) (lines []string) {
+	most := 0
+	for _, a := range arms {
+		most = max(most, min(mostOfWord, width(clean(a.Name))))
+	}
+	for _, a := range arms {
+		name := clean(a.Name)
+		lines = append(lines, fmt.Sprintf("  %s%s  %s", name, strings.Repeat(" ", max(0, most-width(name))), clean(a.Does)))
+	}
+	return lines
+}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"contend/metric"
 	"contend/stat"
@@ -36,7 +37,7 @@ func (d *Document) beside(primary Comparison, room int) []string {
 			rows[p] = row
 		}
 	}
-	t := table{columns: []string{"", primary.Baseline, primary.Candidate, "difference"}}
+	t := table{columns: []string{either(primary.Verdict == stat.Invalid, "measured, not usable", ""), primary.Baseline, primary.Candidate, comparedWith(primary)}}
 	for _, m := range slices.Concat([]metric.Name{primary.Metric, metric.Throughput}, ladderMetrics, besideMetrics) {
 		if rows[m] != nil {
 			t.rows = append(t.rows, rows[m])
@@ -45,10 +46,30 @@ func (d *Document) beside(primary Comparison, room int) []string {
 	}
 	for _, r := range primary.differing(room - len(t.rows)) {
 		t.rows = append(t.rows, []string{clean(r.Name), metric.Duration(r.BaselineMean), metric.Duration(r.BaselineMean * r.Ratio),
-			fmt.Sprintf("%s (%s)", change(ofRequests, r.Effect), interval(ofRequests, r.Effect))})
+			ofMetric(ofRequests).changed(r.Effect)})
+	}
+	const time = "response time "
+	grouped := false
+	for _, row := range t.rows { // the words of a group of rows stand on the first of them
+		name, of := strings.CutPrefix(row[0], time)
+		if of {
+			row[0] = either(grouped, strings.Repeat(" ", len(time)), time) + " " + name
+		}
+		grouped = of
 	}
 	return t.lines()
 }
+
+// comparedWith heads the differences, with the names of both where there is room.
+func comparedWith(c Comparison) string {
+	if head := clean(c.Candidate + " compared with " + c.Baseline); width(head) <= mostOfHead {
+		return head
+	}
+	return "difference"
+}
+
+// mostOfHead is how wide that may be.
+const mostOfHead = 40
 
 // ofRequests is a metric in whose words a difference of the service times of a request is told.
 const ofRequests = metric.ResponseP50
@@ -99,19 +120,19 @@ func (d *Document) percentileOf(primary Comparison, m metric.Name) (row []string
 		}
 		row = append(row, m.Format(value))
 	}
-	return append(row, "not judged"), true
+	return append(row, "not compared"), true
 }
 
 func besides(c trial.Comparison) string {
 	switch {
 	case c.Verdict == stat.Invalid:
-		return "not to be believed"
+		return "invalid"
 	case c.Verdict == stat.Inconclusive && !c.Bounded():
 		return "not compared (too few rounds)"
 	case c.Verdict == stat.Inconclusive:
-		return fmt.Sprintf("not told apart (%s)", interval(c.Metric, c.Effect))
+		return fmt.Sprintf("inconclusive (%s)", ofMetric(c.Metric).interval(c.Effect))
 	case c.Verdict == stat.Equivalent:
-		return fmt.Sprintf("the same within ±%.3g %%", 100*c.Margin)
+		return fmt.Sprintf("equal within ±%.3g%%", 100*c.Margin)
 	}
-	return fmt.Sprintf("%s (%s)", change(c.Metric, c.Effect), interval(c.Metric, c.Effect))
+	return ofMetric(c.Metric).changed(c.Effect)
 }

@@ -24,7 +24,7 @@ func (d *Document) calibrateScreen() *screen {
 	case again:
 		s.mood, s.next = doubted, fmt.Sprintf("contend calibrate -c %d --experiments %d", append(c.Design.Levels, 1)[0], tellingExperiments)
 	}
-	t := table{columns: []string{"", "sees differences from", "finds equal servers EQUIVALENT"}}
+	t := table{columns: []string{"", "smallest detected", "finds equal servers EQUIVALENT"}}
 	for _, v := range c.Visible {
 		smallest := "none"
 		if v.Smallest > 0 {
@@ -36,7 +36,7 @@ func (d *Document) calibrateScreen() *screen {
 		s.body = append(s.body, t.lines()...)
 	}
 	if len(c.Lengths) > 0 {
-		s.body = append(s.body, fmt.Sprintf("  Blocks of %s vary least; compare will use them", metric.Duration(float64(c.Design.Block))))
+		s.body = append(s.body, fmt.Sprintf("  Blocks of %s vary least; contend compare will use them", metric.Duration(float64(c.Design.Block))))
 	}
 	for _, n := range d.Notes {
 		s.body = append(s.body, indented(clean(n), "  ", textWidth)...)
@@ -44,59 +44,58 @@ func (d *Document) calibrateScreen() *screen {
 	return s
 }
 
-// sees is the smallest difference of the primary metric.
+// sees is the smallest difference of the primary metric that is detected.
 func (c *Calibration) sees() string {
 	const comparison = "A default comparison here"
 	switch {
 	case len(c.Visible) == 0:
-		return "Nothing is known of what a comparison here can see"
+		return "Nothing is known about what a comparison here can detect"
 	case c.Visible[0].Smallest == 0:
-		return fmt.Sprintf("%s sees no difference of %s", comparison, c.Visible[0].Metric.Words())
+		return fmt.Sprintf("%s detects no difference in %s", comparison, c.Visible[0].Metric.Words())
 	}
-	return fmt.Sprintf("%s sees differences of %s from %s", comparison, c.Visible[0].Metric.Words(), plain(c.Visible[0].Smallest))
+	return fmt.Sprintf("%s detects differences in %s of %s and above", comparison, c.Visible[0].Metric.Words(), plain(c.Visible[0].Smallest))
 }
 
 // An interval of the rate of false alarms that reaches so many times the rate that is to be
 // expected does not tell whether it is that; tellingExperiments, should none of them be a
-// false alarm, have one that reaches less at 95 % confidence (17 would).
+// false alarm, have one that reaches less at 95% confidence (17 would).
 const (
 	tooWide            = 4
 	tellingExperiments = 40
 )
 
-// alarmed says how often equal servers were told apart, and whether that should be measured
-// again.
+// alarmed says how often a verdict about equal servers was wrong, and whether to measure that again.
 func (c *Calibration) alarmed() (text string, again bool) {
 	a := c.Alarms
 	if a.Comparisons+a.Invalid == 0 {
-		return "Do not believe anything of it: no comparison of equal servers was completed", false
+		return "No result: no comparison of equal servers finished", false
 	}
 	if a.Comparisons == 0 {
-		return fmt.Sprintf("INVALID: all %s of equal servers were refused%s", plural(a.Invalid, "comparison"), c.refusals()), false
+		return fmt.Sprintf("INVALID: none of %s of equal servers was valid%s", plural(a.Invalid, "comparison"), c.refusals()), false
 	}
 	expected := 1 - c.Design.Confidence
 	said := fmt.Sprintf("%d of %s of equal servers", a.Alarms, plural(a.Comparisons, "comparison"))
-	percent := fmt.Sprintf("%s to %s%s", plainNumber(a.Low), plain(a.High), confident(expected))
+	percent := fmt.Sprintf("%s %s to %s", ci(expected), plain(a.Low), plain(a.High))
 	rest := ""
 	if a.Invalid > 0 {
-		rest = fmt.Sprintf("; %d refused%s", a.Invalid, c.refusals())
+		rest = fmt.Sprintf("; %d INVALID%s", a.Invalid, c.refusals())
 	}
 	switch {
 	case a.Low > expected:
-		return fmt.Sprintf("Do not believe verdicts here: %s raised a false alarm, %s, not the %s to be expected%s", said, percent, plain(expected), rest), true
+		return fmt.Sprintf("Do not use verdicts from this machine: %s gave a false alarm (%s); %s is expected%s", said, percent, plain(expected), rest), true
 	case a.High > tooWide*expected:
-		return fmt.Sprintf("Believe it with care: %s raised a false alarm: too few to tell the rate (%s)%s", said, percent, rest), true
+		return fmt.Sprintf("Preliminary: %s gave a false alarm, too few to know the rate (%s)%s", said, percent, rest), true
 	}
-	return fmt.Sprintf("Believe it: %s raised a false alarm (%s), about the %s to be expected%s", said, percent, plain(expected), rest), false
+	return fmt.Sprintf("Valid: %s gave a false alarm (%s); about %s is expected%s", said, percent, plain(expected), rest), false
 }
 
 // equal says whether two equal arms are found to be equal by a metric, and when.
 func (c *Calibration) equal(v calibrate.Visible) string {
 	margin := c.Design.MarginOf(v.Metric)
-	within := fmt.Sprintf("within ±%.3g %%", 100*margin)
+	within := fmt.Sprintf("within ±%.3g%%", 100*margin)
 	rounds := v.RoundsToEqual(margin, c.Design.Confidence)
 	if rounds == 0 {
-		return fmt.Sprintf("%s: not in %s rounds", within, metric.Number(calibrate.MostRounds))
+		return fmt.Sprintf("%s: not within %s rounds", within, metric.Number(calibrate.MostRounds))
 	}
 	text := fmt.Sprintf("%s after about %s", within, plural(rounds, "round"))
 	if takes := time.Duration(rounds) * c.RoundTakes(); takes > 0 {

@@ -15,7 +15,7 @@ import (
 )
 
 // mostCompared are the lines of a page about one pair at one level.
-const mostCompared = 15
+const mostCompared = 18
 
 // compareScreen answers which of two or more is faster, by how much.
 func (d *Document) compareScreen() *screen {
@@ -23,7 +23,7 @@ func (d *Document) compareScreen() *screen {
 	s := &screen{care: d.compareCare(), hidden: len(d.Notes), mood: moodOf(list), most: mostCompared + len(list) - 1, next: d.afterComparing(list)}
 	if len(list) == 1 {
 		s.first = sentence(list[0].Comparison)
-		s.trust = trust(list[0].Comparison, len(s.marked()) > 0)
+		s.trust = trust(list[0].Comparison, len(s.marked()))
 	} else {
 		s.first, s.trust = summary(list)
 		if n := len(ofVerdict(list, stat.Invalid)); n > 0 {
@@ -31,15 +31,18 @@ func (d *Document) compareScreen() *screen {
 		}
 	}
 	if e, own := d.own(); own && e.Question != "" {
-		question := wrapped("Question: " + e.Question)
+		question := labelled(gutter+"question", e.Question, textWidth)
 		s.body, s.most = append(s.body, question...), s.most+len(question)
 	}
-	for _, a := range d.typed(list) {
-		s.body = append(s.body, standsFor(a.Name, a.Does))
+	if len(list) == 1 {
+		if because := d.whyLines(list[0]); len(because) > 0 {
+			s.body, s.most = append(append(s.body, because...), ""), s.most+len(because)+1
+		}
 	}
+	s.body = append(s.body, standFor(d.typed(list))...)
 	expected, failed := d.expected()
 	if failed > 0 {
-		s.first, s.mood = d.unmet(failed)+s.first, bad
+		s.body, s.first, s.mood = append(s.body, indented(s.first, gutter, textWidth)...), d.unmet(failed), bad
 	}
 	s.body, s.most = append(s.body, expected...), s.most+len(expected)
 	if without := d.nothingRight(list); len(without) > 0 {
@@ -53,14 +56,13 @@ func (d *Document) compareScreen() *screen {
 		if width(s.first) <= textWidth {
 			s.body = append(s.body, onAxis(list[0].Comparison, scale)...)
 		}
+		s.body = append(s.body, "")
 		if reason := list[0].Reason; reason != nil && reason.Is(finding.Errors) {
 			s.body = append(s.body, d.wrongOf(list[0])...)
 		}
 		s.body = append(s.body, d.beside(list[0], s.room())...)
-		because := d.whyLines(list[0])
-		s.body, s.most = append(s.body, because...), s.most+len(because)
 	} else {
-		s.body = append(s.body, verdictRows(list, scale)...)
+		s.body = append(append(s.body, ""), verdictRows(list, scale)...)
 		because := d.whyInShort(list)
 		s.body, s.most = append(s.body, because...), s.most+len(because)
 	}
@@ -91,34 +93,48 @@ func moodOf(list []Comparison) mood {
 	return good
 }
 
-// trust says whether to believe the comparison, and its verdict, where the page marks warnings or
-// does not.
-func trust(c trial.Comparison, marked bool) string {
-	verdict := string(c.Verdict)
-	if c.Reason != nil {
-		verdict += " " + c.Reason.Code
-	}
-	how := fmt.Sprintf("measured %s %s%s", plural(c.Rounds, "time"), at(c), confident(levelOf(Comparison{Comparison: c})))
-	if finding.NotInterleaved.In(c.Warnings) {
-		how += ", each side by itself"
-	}
+// trust is the status of the comparison, of which the page marks so many caveats: its verdict, and how it was made.
+func trust(c trial.Comparison, caveats int) string {
+	how := plural(c.Rounds, "round")
 	switch {
+	case finding.NotInterleaved.In(c.Warnings):
+		how += ", each side measured separately, "
+	case finding.RoundsNotFresh.In(c.Warnings):
+		how += " "
+	default:
+		how += ", servers restarted in each, "
+	}
+	how += at(c)
+	switch {
+	case c.Verdict == stat.Invalid && c.Reason == nil: // as in a document of another version
+		return "INVALID: no reason is given"
 	case c.Verdict == stat.Invalid:
-		return fmt.Sprintf("%s: %s", verdict, cmp.Or(c.Reason, new(finding.Warning)).Text)
+		return invalid(*c.Reason)
 	case c.Verdict == stat.Inconclusive && c.Reason != nil:
-		return fmt.Sprintf("%s: do not decide by it: %s", verdict, c.Reason.Text)
+		return fmt.Sprintf("INCONCLUSIVE (%s): %s", c.Reason.Code, c.Reason.Text)
 	case c.Verdict == stat.Inconclusive && c.RoundsNeeded > 0:
 		needed := strconv.Itoa(c.RoundsNeeded)
 		if c.TimeNeeded > 0 {
 			needed = roughly(c.TimeNeeded)
 		}
-		return fmt.Sprintf("%s: do not decide by it: %s; it takes about %s more", verdict, how, needed)
+		return fmt.Sprintf("INCONCLUSIVE, which is not \"equal\": %s %s; about %s more would settle it", plural(c.Rounds, "round"), at(c), needed)
 	case c.Verdict == stat.Inconclusive:
-		return fmt.Sprintf("%s: do not decide by it: %s", verdict, how)
-	case marked:
-		return fmt.Sprintf("%s: believe it, but mind the !: %s", verdict, how)
+		return fmt.Sprintf("INCONCLUSIVE, which is not \"equal\": %s %s", plural(c.Rounds, "round"), at(c))
 	}
-	return fmt.Sprintf("%s: believe it: %s", verdict, how)
+	return fmt.Sprintf("%s, valid%s: %s", c.Verdict, withCaveats(caveats), how)
+}
+
+// invalid is the status of what is refused for a reason.
+func invalid(reason finding.Warning) string {
+	return fmt.Sprintf("INVALID (%s): %s", reason.Code, reason.Text)
+}
+
+// withCaveats says how many caveats a page marks.
+func withCaveats(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" with %s (!)", plural(n, "caveat"))
 }
 
 // levelOf is 1 − the confidence of the intervals that a page shows of these, of the least certain
@@ -133,16 +149,16 @@ func levelOf(list ...Comparison) float64 {
 	return level
 }
 
-// confident says the confidence of intervals behind a comma; "" at the level 0, where there are none.
+// confident has the confidence of intervals in brackets; "" at the level 0, where there are none.
 func confident(level float64) string {
 	if level == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %.3g %% confidence", 100*(1-level))
+	return " (" + ci(level) + ")"
 }
 
-// summary says several comparisons in a sentence with the largest believed difference in
-// front, and how many of them to believe.
+// summary puts several comparisons into a sentence, with the largest valid difference first, and
+// counts how many of them are valid.
 func summary(list []Comparison) (first, trust string) {
 	believed := slices.DeleteFunc(slices.Clone(list), func(c Comparison) bool {
 		return c.Verdict == stat.Invalid || c.Verdict == stat.Inconclusive || c.Rounds == 0
@@ -151,40 +167,42 @@ func summary(list []Comparison) (first, trust string) {
 	for _, v := range []struct {
 		verdict stat.Verdict
 		words   string
-	}{{stat.Slower, "slower"}, {stat.Faster, "faster"}, {stat.More, "with more"}, {stat.Less, "with less"}, {stat.Equivalent, "alike"}} {
+	}{{stat.Slower, "slower"}, {stat.Faster, "faster"}, {stat.More, "with more"}, {stat.Less, "with less"}, {stat.Equivalent, "equal"}} {
 		if n := len(ofVerdict(list, v.verdict)); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s (%s)", n, v.words, v.verdict))
 		}
 	}
-	trust = "Believe all of it: " + enumerated(parts)
+	trust = fmt.Sprintf("All %d comparisons are valid: %s", len(list), enumerated(parts))
 	if len(believed) < len(list) {
 		var not []string
 		if n := len(ofVerdict(list, stat.Invalid)); n > 0 {
-			not = append(not, fmt.Sprintf("do not believe %d of %d (%s)", n, len(list), refusals(list)))
+			not = append(not, fmt.Sprintf("%d of %d %s", n, len(list), refusals(list)))
 		}
 		if n := len(ofVerdict(list, stat.Inconclusive)); n > 0 {
-			not = append(not, fmt.Sprintf("do not decide by %d of %d (INCONCLUSIVE)", n, len(list)))
+			not = append(not, fmt.Sprintf("%d of %d INCONCLUSIVE", n, len(list)))
 		}
 		trust = strings.Join(not, ", ")
 		if len(parts) > 0 {
-			trust += "; believe the rest: " + enumerated(parts)
+			trust += "; valid: " + enumerated(parts)
 		}
-		trust = strings.ToUpper(trust[:1]) + trust[1:]
 	}
 	if len(believed) == 0 {
-		return fmt.Sprintf("Nothing can be said in any of %d comparisons", len(list)), trust
+		return fmt.Sprintf("No result in any of %d comparisons", len(list)), trust
 	}
 	most := slices.MaxFunc(believed, func(a, b Comparison) int { return cmp.Compare(max(a.Ratio, 1/a.Ratio), max(b.Ratio, 1/b.Ratio)) })
 	return fmt.Sprintf("%s %s; %s below", sentence(most.Comparison), at(most.Comparison), plural(len(list)-1, "other")), trust
 }
 
-// refusals has INVALID with the codes of all that is.
+// refusals has INVALID with the codes of all that are.
 func refusals(list []Comparison) string {
 	var all []trial.Comparison
 	for _, c := range list {
 		all = append(all, c.Comparison)
 	}
-	return strings.TrimSpace(string(stat.Invalid) + " " + strings.Join(codesOf(all), ", "))
+	if codes := codesOf(all); len(codes) > 0 {
+		return fmt.Sprintf("INVALID (%s)", strings.Join(codes, ", "))
+	}
+	return string(stat.Invalid)
 }
 
 // typed are the alternatives as they were typed, or else what was driven.
@@ -207,13 +225,26 @@ func (d *Document) typed(list []Comparison) []Arm {
 	return arms
 }
 
-// onAxis draws one comparison that may be believed.
+// onAxis draws one valid comparison, and says what its signs are.
 func onAxis(c trial.Comparison, scale axis) []string {
 	if c.Verdict == stat.Invalid || c.Rounds == 0 {
 		return nil
 	}
-	more, less := directions(c.Metric)
-	return []string{fmt.Sprintf("  %8s %s %s", less, scale.draw(c), more)}
+	words, drawn := ofServers(c.Metric), scale.draw(c)
+	line := fmt.Sprintf("  %7s %s %-7s", words.less, drawn, words.more)
+	legend := ""
+	if c.Bounded() {
+		legend = "  ─ " + ci(c.Level)
+	}
+	if strings.ContainsAny(drawn, "├┤") {
+		legend += fmt.Sprintf("  ├ ┤ ±%.3g%%", 100*c.Margin)
+	}
+	for _, name := range []string{c.Candidate, "measured"} {
+		if full := line + "  ● " + clean(name) + legend; width(full) <= textWidth {
+			return []string{full}
+		}
+	}
+	return []string{line}
 }
 
 // verdictRows has a line for each of several comparisons, with its interval on an axis where
@@ -221,7 +252,7 @@ func onAxis(c trial.Comparison, scale axis) []string {
 func verdictRows(list []Comparison, scale axis) []string {
 	within := "interval"
 	if level := levelOf(list...); level > 0 {
-		within = fmt.Sprintf("%.3g %% interval", 100*(1-level))
+		within = ci(level)
 	}
 	t := table{columns: []string{"", "concurrency", "difference", within, "verdict", ""}}
 	differ := slices.ContainsFunc(list, func(c Comparison) bool { return c.Baseline != list[0].Baseline })
@@ -233,7 +264,7 @@ func verdictRows(list []Comparison, scale axis) []string {
 			who += " against " + c.Baseline
 		}
 		if c.Rounds > 0 && c.Verdict != stat.Invalid {
-			difference, within = change(c.Metric, c.Effect), interval(c.Metric, c.Effect)
+			difference, within = ofServers(c.Metric).change(c.Effect), ofServers(c.Metric).interval(c.Effect)
 			drawn = narrow(scale.draw(c.Comparison))
 			if c.Metric != metric.Throughput {
 				difference += " " + c.Metric.ShortWords()
@@ -334,5 +365,5 @@ func (d *Document) afterComparing(list []Comparison) string {
 	if d.Again != "" {
 		return d.Again + " --full"
 	}
-	return cmp.Or(d.Next, "the same command with --full for every figure, or with -o FILE to keep them")
+	return cmp.Or(d.Next, "add --full for every number, or -o FILE to keep the result")
 }

@@ -113,10 +113,10 @@ func (c contest) screen(d *Document) *screen {
 			doubts = append(doubts, e.doubt.Code)
 		}
 	}
-	s.trust = fmt.Sprintf("Believe differences above %.0f %%: each was measured for %s, in random order, without an interval", 100*alike, d.eachMeasured())
+	s.trust = fmt.Sprintf("Ignore differences below %.0f%%: each design ran for %s, in random order, with no confidence interval", 100*alike, d.eachMeasured())
 	if count > 0 {
-		s.mood, s.first = doubted, "Do not believe "+either(count < len(c.entrants), "all of ", "")+"it: "+strings.ToLower(s.first[:1])+s.first[1:]
-		s.trust = fmt.Sprintf("INVALID %s: %d of %d figures must not be believed (!)", strings.Join(doubts, ", "), count, len(c.entrants))
+		s.mood, s.first = doubted, "Not "+either(count < len(c.entrants), "all ", "")+"valid: "+strings.ToLower(s.first[:1])+s.first[1:]
+		s.trust = fmt.Sprintf("INVALID (%s): %d of %d results, marked !", strings.Join(doubts, ", "), count, len(c.entrants))
 	}
 	for _, r := range d.Results {
 		for _, w := range r.Warnings {
@@ -278,7 +278,7 @@ func (c contest) chart(room int, fields []string, levels []int) []string {
 			t.rows = append(t.rows, c.row(e, where, low, high))
 		}
 		if rest := len(list) - len(shown); rest > 0 {
-			t.rows = append(t.rows, []string{"", fmt.Sprintf("and %d more", rest), "", "", ""})
+			t.rows = append(t.rows, []string{"", fmt.Sprintf("%d more: add --full", rest), "", "", ""})
 		}
 	}
 	return c.headed(t, len(groups)).lines()

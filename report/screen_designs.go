@@ -14,13 +14,13 @@ import (
 func (d *Document) guardScreen() *screen { return d.guardContest().screen(d) }
 
 func (d *Document) guardContest() *contest {
-	c := &contest{question: "Fastest", slow: true, columns: []string{"time/op", "times the fastest", "on a log scale"},
+	c := &contest{question: "Fastest", slow: true, columns: []string{"time/op", "× the fastest", "log scale"},
 		inField: func(kind string) string { return "for " + kind },
 		atLevel: func(n int) string { return "with " + plural(n, "caller") },
 		callers: func(n int) int { return n },
 		shown:   func(e entrant) string { return metric.Duration(1e9 / e.perSec) },
 		size: func(e entrant, first bool) string {
-			return metric.Duration(1e9/e.perSec) + either(first, " an operation", "")
+			return metric.Duration(1e9/e.perSec) + either(first, " per op", "")
 		},
 	}
 	for _, r := range d.Results {
@@ -40,7 +40,7 @@ func (d *Document) guardContest() *contest {
 func (d *Document) pipeScreen() *screen { return d.pipeContest().screen(d) }
 
 func (d *Document) pipeContest() *contest {
-	c := &contest{question: "Most items/s", by: "producers:consumers", columns: []string{"items/s", "times plain chan", "on a log scale"},
+	c := &contest{question: "Most items/s", by: "producers:consumers", columns: []string{"items/s", "× plain chan", "log scale"},
 		inField: func(workers string) string { return "for " + workers },
 		atLevel: func(procs int) string { return "with GOMAXPROCS " + strconv.Itoa(procs) },
 		callers: func(int) int { return 1 },
@@ -60,7 +60,7 @@ func (d *Document) pipeContest() *contest {
 	c.size = func(e entrant, first bool) string {
 		text := inThree(e.perSec)
 		if factor := c.beside(e); factor > 0 && e.name() != plainChannel {
-			text += ", " + metric.Digits(factor) + " times" + either(first, " a plain channel", "")
+			text += ", " + metric.Digits(factor) + "×" + either(first, " a plain channel", "")
 		}
 		return text
 	}
@@ -103,14 +103,14 @@ func inThree(x float64) string { return perSec(unit.ThreeDigits(x)) }
 // insideScreen answers what the choice of a guard can change inside a server.
 func (d *Document) insideScreen(a Analysis) *screen {
 	s := &screen{care: new(findings), hidden: len(d.Notes), most: mostInProcess, mood: good, first: a.Answer,
-		trust: "Believe it as a bound: no more, if a guard costs inside the server what it costs in process", next: d.Next}
+		trust: "Upper bound, assuming a guard costs the same inside the server as in process", next: d.Next}
 	for _, r := range d.Results {
 		for _, w := range r.Warnings {
 			s.care.addCode(w)
 		}
 		if doubt := r.Doubt(); doubt != nil && s.mood == good {
-			s.mood, s.trust, s.next = doubted, "INVALID "+doubt.Code+": "+doubt.Text, d.afterDoubt(doubt.Code)
-			s.first = "Do not believe it: " + s.first
+			s.mood, s.trust, s.next = doubted, invalid(*doubt), d.afterDoubt(doubt.Code)
+			s.first = "Not valid: " + s.first
 		}
 	}
 	s.body = table{columns: a.Columns, rows: a.Rows}.lines()

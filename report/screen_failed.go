@@ -35,8 +35,8 @@ func (d *Document) failures() []failure.Failure {
 func (d *Document) failedScreen() *screen {
 	list := d.failures()
 	one := list[0]
-	s := &screen{trust: "FAILED: there is no figure to believe", mood: bad, most: mostInProcess, care: new(findings),
-		next: cmp.Or(clean(one.Advice), "mend that, then the same command again")}
+	s := &screen{trust: "FAILED: nothing was measured", mood: bad, most: mostInProcess, care: new(findings),
+		next: cmp.Or(clean(one.Advice), "fix that, then run the same command again")}
 	names, why := distinctFailures(list)
 	switch {
 	case one.Unreached():
@@ -48,13 +48,15 @@ func (d *Document) failedScreen() *screen {
 		s.body = slices.Concat(moreOf(one), lastWords(one))
 		return s
 	}
-	s.trust = "FAILED: there is no verdict, and figures until then say nothing"
+	s.trust = "FAILED: no verdict; discard anything measured before the failure"
 	s.first = fmt.Sprintf("%s %s: %s", names, either(one.Died, "died while it was measured", "could not be measured"), why)
+	var commands []Arm
 	for _, f := range list {
 		if a, found := d.command(nameOf(f)); found {
-			s.body = append(s.body, standsFor(a.Name, a.Does))
+			commands = append(commands, a)
 		}
 	}
+	s.body = append(s.body, standFor(commands)...)
 	s.body = slices.Concat(s.body, moreOf(one), lastWords(one)) // the others fail for the same reason, or the first line has theirs
 	s.next = cmp.Or(d.afterFailure(one), s.next)
 	return s

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"contend/stat"
 )
 
-// The lines of a page about one experiment, without the figures of one's own, and of a row in the
-// table of several.
+// The lines of a page about one experiment, and of each text about one of several.
 const (
-	mostOfExperiment = 12
-	mostOfRow        = 10
+	mostOfExperiment = 18
+	mostOfRow        = 4
 )
 
 // isLab says whether the document is about experiments, which answer questions. A comparison out of
@@ -27,14 +28,16 @@ func (d *Document) labPage(most int) ([]string, mood) {
 	replies := d.replies()
 	m := moodOfReplies(replies)
 	if len(replies) == 1 {
-		return d.experimentPage(d.Experiments[0], replies[0]), m
+		return d.experimentPage(d.Experiments[0], replies[0], most), m
 	}
 	lines := broken(d.labSentence(replies), most, "  ")
 	lines = append(lines, broken(d.labTrust(replies), most, "  ")...)
 	lines = append(lines, "")
-	lines = append(lines, d.labTable(replies, most)...)
-	lines = append(lines, "")
-	return append(lines, broken("Next: "+d.afterLab(replies), most, "  ")...), m
+	for i, r := range replies {
+		lines = append(lines, d.labBlock(d.Experiments[i], r, most)...)
+		lines = append(lines, "")
+	}
+	return append(lines, d.afterLab(replies, most)...), m
 }
 
 func (d *Document) replies() []reply {
@@ -73,12 +76,11 @@ func (d *Document) labSentence(list []reply) string {
 	all := fmt.Sprintf("%d questions", len(list))
 	switch {
 	case len(not) == 0:
-		return "All " + all + " are answered."
+		return "All " + all + " answered"
 	case len(not) == len(list):
-		return fmt.Sprintf("None of %s is answered: %s.", all, strings.Join(not, ", "))
+		return fmt.Sprintf("None of %s answered: %s", all, strings.Join(not, ", "))
 	}
-	n := len(list) - len(not)
-	return fmt.Sprintf("%d of %s %s answered; not %s.", n, all, either(n == 1, "is", "are"), strings.Join(not, ", "))
+	return fmt.Sprintf("%d of %s answered; open: %s", len(list)-len(not), all, strings.Join(not, ", "))
 }
 
 // why says in a word or two why a question is not answered.
@@ -108,26 +110,26 @@ func (r reply) said(e Experiment, most int) string {
 		}
 	}
 	if len(rest) > 0 {
-		parts = append(parts, "Do not believe the rest: "+enumerated(rest))
+		parts = append(parts, "the rest is INVALID: "+enumerated(rest))
 	}
-	text := strings.Join(parts, ". ")
+	text := strings.Join(parts, "; ")
 	switch r.standing {
 	case planned:
-		text = "Planned: this experiment cannot be run yet"
+		text = "cannot be run yet"
 	case failed:
-		text = "It could not be measured: " + clean(e.Error)
+		text = "could not be measured: " + clean(e.Error)
 	case interrupted:
 		text = soFar + cmp.Or(text, "nothing was measured")
 	case unmeasured:
-		text = cmp.Or(text, "Nothing that answers it was measured")
+		text = cmp.Or(text, "nothing that answers it was measured")
 		if len(e.Warnings) > 0 {
 			text += ": " + e.Warnings[0].Text
 		}
 	}
-	return text + "."
+	return text
 }
 
-// means is what follows from ours.
+// means is what follows from what was measured here.
 func (r reply) means() string {
 	var sentences []string
 	for _, remark := range r.answer {
@@ -138,15 +140,16 @@ func (r reply) means() string {
 	return strings.Join(sentences[:min(2, len(sentences))], " ")
 }
 
-// caveat is what is to be known of the published answer.
-func (a Answer) caveat() string {
-	if a.Caveat == "" {
-		return ""
+// published is the published answer with its caveat in brackets; "": there is none.
+func (a Answer) published() string {
+	text := strings.TrimSuffix(a.Published, ".")
+	if text != "" && a.Caveat != "" {
+		text += " (" + strings.TrimSuffix(a.Caveat, ".") + ")"
 	}
-	return upper(strings.TrimSuffix(a.Caveat, ".")) + "."
+	return text
 }
 
-// labTrust says what the answers of several experiments are worth.
+// labTrust is the status of the answers of several experiments.
 func (d *Document) labTrust(list []reply) string {
 	counts := map[standing]int{}
 	unmet, warnings, level := 0, 0, 0.0
@@ -157,21 +160,25 @@ func (d *Document) labTrust(list []reply) string {
 			counts[remark.standing]++
 		}
 	}
-	text := "Believe what is answered"
+	text := "Valid where answered"
 	if !slices.ContainsFunc(list, func(r reply) bool { return r.standing == answered }) {
-		text = "There is nothing to believe"
+		text = "No result"
 	}
-	text += confident(level)
+	text += confident(level) + "."
+	var remarks []string
 	if n := counts[disbelieved]; n > 0 {
-		text += fmt.Sprintf("; do not believe what is INVALID (%d)", n)
+		remarks = append(remarks, fmt.Sprintf("%d INVALID", n))
 	}
 	if unmet > 0 {
-		text += fmt.Sprintf("; %s failed", plural(unmet, "expectation"))
+		remarks = append(remarks, plural(unmet, "failed expectation"))
 	}
 	if warnings > 0 {
-		text += "; " + plural(warnings, "warning")
+		remarks = append(remarks, plural(warnings, "caveat"))
 	}
-	return text + ". " + d.length()
+	if len(remarks) > 0 {
+		text += " " + strings.Join(remarks, ", ") + "."
+	}
+	return text + " " + d.length()
 }
 
 // length says with which profile the experiments ran, and how long.
@@ -184,102 +191,40 @@ func (d *Document) length() string {
 			profiles = append(profiles, e.Profile)
 		}
 	}
-	text := fmt.Sprintf("Measured in %v", elapsed.Round(time.Second))
+	text := fmt.Sprintf("Took %v", elapsed.Round(time.Second))
 	if len(profiles) > 0 {
-		text += ", profile " + strings.Join(profiles, ", ")
+		text += fmt.Sprintf(" (%s)", strings.Join(profiles, ", "))
 	}
 	return text + "."
 }
 
-// gutter stands between the columns of a table, and mostOfWord is how wide one for a name
-// or a verdict may be.
-const (
-	gutter     = "  "
-	mostOfWord = 24
-)
-
-// labTable has a row for each experiment, whose cells take several lines.
-func (d *Document) labTable(list []reply, most int) []string {
-	heads, widths := []string{"question", "published", "ours", "what it means"}, []int{22, 20, 28, 24}
-	if !slices.ContainsFunc(d.Experiments, func(e Experiment) bool { return e.Answer.Published != "" }) {
-		heads, widths = slices.Delete(heads, 1, 2), []int{26, 38, 32}
-	}
-	for i, columns := range widths {
-		widths[i] = columns * most / textWidth
-	}
-	lines := row(heads, widths, 1)
-	for i, e := range d.Experiments {
-		r := list[i]
-		ours := r.said(e, len(r.answer))
-		for _, text := range r.broken {
-			ours += " " + upper(text) + "."
-		}
-		cells := []string{e.ID + ": " + cmp.Or(e.Question, e.Title), cmp.Or(e.Answer.Published, "-"), ours, strings.TrimSpace(r.means() + " " + e.Answer.caveat())}
-		if len(heads) < len(cells) {
-			cells = slices.Delete(cells, 1, 2)
-		}
-		if i > 0 {
-			lines = append(lines, "")
-		}
-		lines = append(lines, row(cells, widths, mostOfRow)...)
-	}
-	return lines
-}
-
-// row sets texts side by side, each broken to the width of its column, on at most so many
-// lines.
-func row(cells []string, widths []int, most int) []string {
-	columns := make([][]string, len(cells))
-	height := 0
-	for i, cell := range cells {
-		columns[i] = broken(clean(cell), widths[i], "")
-		if len(columns[i]) > most {
-			columns[i] = columns[i][:most]
-			columns[i][most-1] = clip(columns[i][most-1]+"…", widths[i])
-		}
-		height = max(height, len(columns[i]))
-	}
-	lines := make([]string, height)
-	for n := range lines {
-		for i, column := range columns {
-			text := ""
-			if n < len(column) {
-				text = column[n]
-			}
-			if i > 0 {
-				lines[n] += gutter
-			}
-			lines[n] += text + strings.Repeat(" ", max(0, widths[i]-width(text)))
-		}
-		lines[n] = strings.TrimRight(lines[n], " ")
-	}
-	return lines
-}
-
 // experimentPage answers the question of one experiment.
-func (d *Document) experimentPage(e Experiment, r reply) []string {
-	head := slices.Concat(wrapped(d.labSentence([]reply{r})), wrapped(r.trust(d)),
-		wrapped("Question: "+cmp.Or(e.Question, e.Title)))
-	if e.Answer.Published != "" {
-		head = append(head, wrapped("Published: "+strings.TrimSuffix(e.Answer.Published, ".")+". "+e.Answer.caveat())...)
-	}
-	var unmet, care []string
-	for _, text := range r.broken {
-		unmet = append(unmet, wrapped("! "+text)...)
-	}
+func (d *Document) experimentPage(e Experiment, r reply, most int) []string {
 	if len(d.nothingRight(d.primaryOf(e))) > 0 {
 		r.warnings = r.warnings.telling()
 	}
+	lines := slices.Concat(wrapped(d.labSentence([]reply{r})), wrapped(r.trust(d)),
+		labelled(gutter+"question", cmp.Or(e.Question, e.Title), textWidth))
+	if text := e.Answer.published(); text != "" {
+		lines = append(lines, labelled(gutter+"published", text, textWidth)...)
+	}
+	var care []string
 	if counted := r.warnings.counted(); counted != "" {
-		care = append(care, "Warnings (contend explain CODE): "+counted)
+		care = append([]string{""}, wrapped("! "+counted)...)
 	}
-	next := wrapped("Next: " + d.afterLab([]reply{r}))
-	room := mostOfExperiment - len(head) - len(care) - len(next)
-	if len(unmet) > room {
-		unmet = append(unmet[:max(0, room-1)], fmt.Sprintf("! of %s that failed: --full", plural(len(r.broken), "expectation")))
+	next := append([]string{""}, d.afterLab([]reply{r}, most)...)
+	var unmet []string
+	for _, text := range r.broken[:min(len(r.broken), mostFailed)] {
+		unmet = append(unmet, labelled(gutter+"FAIL", text, textWidth)...)
 	}
-	rest := slices.Concat(r.answer[min(1, len(r.answer)):], r.beside)
-	return slices.Concat(head, remarkRows(rest, room-len(unmet)), d.whyInShort(d.primaryOf(e)), unmet, care, next)
+	if more := len(r.broken) - mostFailed; more > 0 {
+		unmet = append(unmet, fmt.Sprintf("%sFAIL  %d more: add --full", gutter, more))
+	}
+	room := mostOfExperiment - len(lines) - len(care) - len(next) - len(unmet)
+	if rows := remarkRows(slices.Concat(r.answer[min(1, len(r.answer)):], r.beside), room); len(rows) > 0 {
+		lines = append(append(lines, ""), rows...)
+	}
+	return slices.Concat(lines, unmet, d.whyInShort(d.primaryOf(e)), care, next)
 }
 
 // remarkRows has a row for each remark, as far as there is room: on two lines each where
@@ -308,36 +253,32 @@ func remarkRows(list []remark, room int) []string {
 	if len(list) <= room {
 		return rows(list, 1)
 	}
-	return append(rows(list[:room-1], 1), fmt.Sprintf("%sand %d more: --full", gutter, len(list)-room+1))
+	return append(rows(list[:room-1], 1), fmt.Sprintf("%s%d more: add --full", gutter, len(list)-room+1))
 }
 
-// trust says whether to believe the answer of an experiment.
+// trust is the status of the answer of an experiment.
 func (r reply) trust(d *Document) string {
 	text := ""
 	switch r.standing {
 	case answered:
-		text = "Believe it"
-		if len(r.warnings.list) > 0 {
-			text += " with the warnings in mind"
-		}
+		text = "Valid" + confident(r.level()) + withCaveats(len(r.warnings.list))
 	case undecided:
-		text = "Do not decide by it"
+		text = string(stat.Inconclusive) + confident(r.level())
 	case disbelieved:
-		text = "Do not believe it"
+		text = string(stat.Invalid)
 	case interrupted:
-		text = "Only a part was measured"
+		text = "Partial result" + confident(r.level())
 	case failed:
-		text = "FAILED: no figure below what was asked for"
+		text = "FAILED: nothing below answers the question"
 	default:
-		text = "There is nothing to believe"
+		text = "No result"
 	}
-	text += confident(r.level()) + r.refused()
+	text += r.refused()
 	if len(r.broken) > 0 {
-		text += fmt.Sprintf("; %s failed (!)", plural(len(r.broken), "expectation"))
+		text += fmt.Sprintf("; %s failed", plural(len(r.broken), "expectation"))
 	}
-	text += "."
-	if means := r.means(); means != "" {
-		text += " " + means
+	if text += "."; r.means() != "" {
+		text += " " + r.means()
 	}
 	if r.standing == planned {
 		return text
@@ -345,39 +286,53 @@ func (r reply) trust(d *Document) string {
 	return text + " " + d.length()
 }
 
-// afterLab says what to do next.
-func (d *Document) afterLab(list []reply) string {
+// afterLab says what to do next, each step on lines of its own.
+func (d *Document) afterLab(list []reply, most int) (lines []string) {
 	var again, failures, spoilt []string
-	longer, mend := "", ""
+	longer, fix := "", ""
 	for i, r := range list {
 		e := d.Experiments[i]
 		switch profile := longerProfile(e.Profile); {
 		case r.standing == failed:
-			failures = append(failures, e.name())
-			mend = cmp.Or(mend, e.toFind())
+			failures = append(failures, shellWord(e.name()))
+			fix = cmp.Or(fix, e.toFind())
 		case r.standing == disbelieved && len(d.nothingRight(d.primaryOf(e))) > 0:
-			spoilt = append(spoilt, d.toMend(d.nothingRight(d.primaryOf(e))[0]))
+			spoilt = append(spoilt, d.toFix(d.nothingRight(d.primaryOf(e))[0]))
 		case r.standing == disbelieved:
-			spoilt = append(spoilt, "contend explain "+r.answer[0].code)
+			spoilt = append(spoilt, "contend explain "+r.answer[0].code+" says what to do about INVALID")
 		case r.standing == undecided && profile != "":
-			again, longer = append(again, e.name()), profile
+			again, longer = append(again, shellWord(e.name())), profile
 		}
 	}
-	show := cmp.Or(d.Again, "the same command with") + " --full shows every figure"
-	if slices.ContainsFunc(d.Experiments, func(e Experiment) bool { return len(e.Published) > 0 }) {
-		show += ", theirs beside ours"
-	}
-	var steps []string
+	say := func(text string) { lines = append(lines, broken("Next: "+text, most, "  ")...) }
 	if len(failures) > 0 {
-		steps = append(steps, cmp.Or(mend, "mend the cause")+", then contend lab "+strings.Join(failures, " "))
+		say(cmp.Or(fix, "fix what failed") + ", then rerun it")
+		lines = append(lines, pasted(append([]string{"contend", "lab"}, failures...), most)...)
 	}
 	if len(spoilt) > 0 {
-		steps = append(steps, spoilt[0])
+		say(spoilt[0])
 	}
 	if len(again) > 0 {
-		steps = append(steps, fmt.Sprintf("contend lab %s --profile %s measures longer what is not decided", strings.Join(again, " "), longer))
+		say("measure longer what is inconclusive")
+		lines = append(lines, pasted(append(append([]string{"contend", "lab"}, again...), "--profile", longer), most)...)
 	}
-	return strings.Join(append(steps, show), "; ")
+	show := "add --full for every number"
+	if d.Again != "" {
+		show = d.Again + " --full shows every number"
+	}
+	if slices.ContainsFunc(d.Experiments, func(e Experiment) bool { return len(e.Published) > 0 }) {
+		show += ", published next to measured"
+	}
+	say(show)
+	return lines
+}
+
+// shellWord is a name as one word of a command line.
+func shellWord(name string) string {
+	if strings.ContainsAny(name, " '\"$`\\") {
+		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	return name
 }
 
 // name is what contend lab calls the experiment by.

@@ -80,7 +80,7 @@ const axisSigns = "─├┤"
 func withoutAxis(line string, most int) []string {
 	begin := strings.IndexAny(line, axisSigns+"●")
 	row := strings.TrimRight(line[:begin], " ")
-	if end := strings.TrimSpace(line[strings.LastIndexAny(line, axisSigns+"●"):]); strings.ContainsAny(end, "abcdefghijklmnopqrstuvwxyz") {
+	if slices.Contains([]string{"slower", "shorter", "fewer", "less"}, strings.TrimSpace(row)) {
 		return nil
 	}
 	return folded(row, most)

@@ -16,30 +16,30 @@ import (
 	"contend/trial"
 )
 
-// nothingSentence says of a result without a right answer what came in their place.
+// nothingSentence says of a result without a successful response what there was instead.
 func nothingSentence(r *load.Result) string {
 	switch {
 	case r.Planned == 0:
-		return fmt.Sprintf("Nothing began within the %v measured", r.Duration)
+		return fmt.Sprintf("No request started within the %v measured", r.Duration)
 	case r.Wrong() == 0 && r.Stopped == load.Interrupted:
-		return "Interrupted before the first answer"
+		return "Interrupted before the first response"
 	case r.Wrong() == 0:
-		return fmt.Sprintf("No answer came within %v and %v of grace", r.Plan.Duration, r.Plan.Grace)
+		return fmt.Sprintf("No response within %v (plus %v grace)", r.Plan.Duration, r.Plan.Grace)
 	case onlyTimeouts(r) && r.Plan.Timeout == 0: // a script has its own
-		return fmt.Sprintf("Every answer timed out: none of %s came in time", metric.Number(float64(r.Wrong())))
+		return fmt.Sprintf("Every request timed out: none of %s responses arrived in time", metric.Number(float64(r.Wrong())))
 	case onlyTimeouts(r):
-		return fmt.Sprintf("Every answer timed out: none of %s came within %v", metric.Number(float64(r.Wrong())), r.Plan.Timeout)
+		return fmt.Sprintf("Every request timed out: none of %s responses arrived within %v", metric.Number(float64(r.Wrong())), r.Plan.Timeout)
 	}
 	var parts []string
 	for _, one := range []struct {
 		count int64
 		what  string
-	}{{r.Failed, "failed"}, {r.ErroredTotal(), "errored"}, {r.Dropped, "dropped"}, {r.Unfinished, "unfinished"}} {
+	}{{r.Failed, "failed"}, {r.ErroredTotal(), "without a response"}, {r.Dropped, "never started"}, {r.Unfinished, "unfinished"}} {
 		if one.count > 0 {
 			parts = append(parts, metric.Number(float64(one.count))+" "+one.what)
 		}
 	}
-	return "Nothing succeeded: " + enumerated(parts)
+	return "No request succeeded: " + enumerated(parts)
 }
 
 // onlyTimeouts says whether each iteration that came to an end took longer than the timeout.
@@ -54,47 +54,47 @@ func ceasedSentence(r *load.Result) string {
 	if !ceased {
 		return ""
 	}
-	text := fmt.Sprintf("The server stopped answering after %v", after)
+	text := fmt.Sprintf("The server stopped responding after %v", after)
 	if r.Plan.Duration > 0 {
 		text += fmt.Sprintf(" of %v", r.Plan.Duration)
 	}
 	list := kindsOf(r)
 	if len(list) == 0 {
-		return text + ": nothing came until the end"
+		return text + ": no response until the end"
 	}
 	most := slices.MaxFunc(list, func(a, b wrong) int { return cmp.Compare(a.count, b.count) })
 	return text + ": " + most.what + ": " + most.example
 }
 
-// toMend says what to do about a result without a right answer.
-func (d *Document) toMend(c trial.Cell) string {
+// toFix says what to do about a result without a successful response.
+func (d *Document) toFix(c trial.Cell) string {
 	switch r := c.Result; {
 	case d.Settle != "":
 		return d.Settle
 	case r.Wrong() == 0:
 		return d.afterDoubt(finding.Incomplete.Code)
 	case 2*r.Errored[errkind.Timeout] > r.Wrong() && r.Plan.Timeout == 0:
-		return "allow an answer more time than the script does, or see why it takes so long; then the same command again"
+		return "allow more time for a response than the script does, or find out why it takes so long; then run the same command again"
 	case 2*r.Errored[errkind.Timeout] > r.Wrong():
-		return fmt.Sprintf("allow an answer more time than the %v of --timeout, or see why it takes so long; then the same command again", r.Plan.Timeout)
+		return fmt.Sprintf("allow more time for a response than the %v of --timeout, or find out why it takes so long; then run the same command again", r.Plan.Timeout)
 	case 2*r.Errored[errkind.PortsExhausted] > r.Wrong():
 		return toFreePorts
 	case r.Failed < r.ErroredTotal():
-		return "see why no answer comes (what does the server say?), mend that, then the same command again"
+		return "check the server log for why it does not respond, then run the same command again"
 	}
 	if isFlow(c.Result) {
-		return "see which check or answer is wrong: an iteration is right if all its checks hold and all answers are expected"
+		return "see which check or response is wrong: an iteration succeeds if all its checks pass and all responses are expected"
 	}
 	right := "--expect-status, --check"
 	if scheme, _, _ := strings.Cut(c.Target, "://"); slices.Contains([]string{"ws", "wss", "tcp"}, scheme) { // which have no statuses
 		right = "--check"
 	}
-	return fmt.Sprintf("%s; correct the URL or the server, or say what is right (%s)", d.lookAt(c), right)
+	return fmt.Sprintf("%s; correct the URL or the server, or define a correct response (%s)", d.lookAt(c), right)
 }
 
-// lookAt says how to see an answer of a server, and how to start it, where contend did.
+// lookAt says how to see a response of a server, and how to start it, where contend did.
 func (d *Document) lookAt(c trial.Cell) string {
-	const look = "look at an answer"
+	const look = "look at a response"
 	u, err := url.Parse(c.Target)
 	i := slices.IndexFunc(d.Arms, func(a Arm) bool { return a.Name == c.Arm || len(d.Arms) == 1 })
 	switch {
@@ -106,7 +106,7 @@ func (d *Document) lookAt(c trial.Cell) string {
 		return look + " (curl -i)"
 	}
 	command := strings.NewReplacer("{{addr}}", u.Host, "{{host}}", u.Hostname(), "{{port}}", u.Port()).Replace(d.Arms[i].Does)
-	if command == d.Arms[i].Does { // it listens where it wants to, which contend had moved
+	if command == d.Arms[i].Does { // it has a port of its own, which contend had moved
 		u.Host = net.JoinHostPort("localhost", u.Port())
 	}
 	return fmt.Sprintf("%s (start %s, then curl -i %s)", look, secret.Variables(clean(command)), typed(clean(u.String())))
@@ -150,15 +150,15 @@ func (d *Document) nothingRight(list []Comparison) []trial.Cell {
 	return without
 }
 
-// nothingScreen makes the page of a run or a sweep one without a right answer.
+// nothingScreen makes the page of a run or a sweep one without a successful response.
 func (d *Document) nothingScreen(s *screen, c trial.Cell) *screen {
 	s.first, s.mood = nothingSentence(c.Result), doubted
 	if doubt := d.doubt(c); doubt != nil {
-		s.trust = fmt.Sprintf("INVALID %s: %s", doubt.Code, doubt.Text)
+		s.trust = invalid(*doubt)
 	}
 	expected, _ := d.expected()
 	s.body = slices.Concat([]string{"  " + clean(c.Target)}, wrongKinds(c.Result), expected)
-	s.next = d.toMend(c)
+	s.next = d.toFix(c)
 	for _, w := range c.Warnings {
 		if tells(w) {
 			s.care.addCode(w)
@@ -167,7 +167,7 @@ func (d *Document) nothingScreen(s *screen, c trial.Cell) *screen {
 	return s
 }
 
-// withoutAnswers makes the page of a comparison one of variants without a right answer.
+// withoutAnswers makes the page of a comparison one of variants without a successful response.
 func (d *Document) withoutAnswers(s *screen, without []trial.Cell) {
 	var names []string
 	for _, c := range without {
@@ -180,10 +180,10 @@ func (d *Document) withoutAnswers(s *screen, without []trial.Cell) {
 			s.body = append(s.body, "  "+clean(c.Arm)+":"+strings.TrimPrefix(line, " "))
 		}
 	}
-	s.first = "Nothing can be compared: no answer of " + enumerated(names) + " was right"
+	s.first = "Nothing to compare: no successful response from " + enumerated(names)
 	if !slices.ContainsFunc(without, func(c trial.Cell) bool { return !onlyTimeouts(c.Result) }) {
-		s.first = fmt.Sprintf("Nothing can be compared: every answer of %s timed out, after %v", enumerated(names), without[0].Plan.Timeout)
+		s.first = fmt.Sprintf("Nothing to compare: every request to %s timed out, after %v", enumerated(names), without[0].Plan.Timeout)
 	}
-	s.next = d.toMend(without[0])
+	s.next = d.toFix(without[0])
 	s.care = s.care.telling()
 }

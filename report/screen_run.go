@@ -43,49 +43,43 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 		return d.nothingScreen(s, c)
 	}
 	s.first = runSentence(r)
-	under := fmt.Sprintf("concurrency %d, %s measured", r.Concurrency, window(r.Duration))
-	if r.Model == load.OpenModel {
-		under = fmt.Sprintf("arrivals %s, up to %d at once, %s measured", r.Plan.Pacer, r.Concurrency, window(r.Duration))
-	}
-	if r.Plan.Warmup > 0 && !r.Local {
-		under += " after " + window(r.Plan.Warmup) + " of warm-up"
-	}
-	if by := drivenBy(r); by != "" {
-		under += ", " + by
-	}
-	doubt, ceased := d.doubt(c), ceasedSentence(r)
+	caveats := d.caveats(r)
+	s.also = crowded(r)
+	doubt, ceased, under := d.doubt(c), ceasedSentence(r), underLoad(r)
 	switch {
 	case doubt != nil:
-		s.first, s.mood = cmp.Or(ceased, "Do not believe it: "+s.first), doubted
-		s.trust = fmt.Sprintf("INVALID %s: %s", doubt.Code, doubt.Text)
+		s.first, s.mood, s.trust = cmp.Or(ceased, "No result: "+doubt.Short()), doubted, invalid(*doubt)
 	case r.Stopped == load.Interrupted:
-		s.trust = "Interrupted, so this is only a part: " + under
+		s.trust = "Interrupted, partial result: " + under
 	case r.TooShort():
-		s.trust, s.mood = "Too short to rely on, as it may not be the usual speed: "+under, doubted
+		s.trust, s.mood = "Too short to be representative: "+under, doubted
 	default:
-		s.trust = "Believe it" + minding(r, d.caveats(r)) + ": " + under
+		s.trust = "Valid: " + under
 	}
 	expected, failed := d.expected()
-	if failed > 0 && (doubt == nil || doubt.Is(finding.Errors)) { // claims about these are decided all the same
-		s.first, s.mood = d.unmet(failed)+cmp.Or(ceased, runSentence(r)), bad
+	if failed > 0 && (doubt == nil || doubt.Is(finding.Errors)) { // expectations about these are decided all the same
+		s.first, s.mood = d.unmet(failed), bad
 	}
 	s.body = append(s.body, "  "+clean(r.Target))
-	s.body = append(s.body, wrongKinds(r)...)
-	s.body = append(append(append(s.body, percentiles(r)...), flow(r)...), expected...)
+	if !strings.HasPrefix(s.first, soFar) && s.first != runSentence(r) {
+		s.body = append(s.body, indented(either(doubt != nil, "measured, not usable: ", "")+runSentence(r), gutter, textWidth)...)
+	}
+	s.body = append(append(s.body, expected...), wrongKinds(r)...)
+	s.body = append(append(append(s.body, ""), percentiles(r)...), flow(r)...)
 	if isFlow(r) {
 		s.most = mostOfFlow
 	}
-	caveats := d.caveats(r)
 	s.hidden += len(r.Warnings) - len(caveats)
 	for _, w := range caveats {
 		if (doubt == nil || w.Code != doubt.Code) && (ceased == "" || tells(w)) {
 			s.care.add(w, "")
 		}
 	}
-	s.next = cmp.Or(d.Next, "contend sweep finds the best concurrency of this target, sweep --rate its highest rate")
+	s.countCaveats("Valid")
+	s.next = cmp.Or(d.Next, "find the best concurrency (contend sweep) or the highest rate (contend sweep --rate)")
 	switch {
 	case ceased != "":
-		s.next = "see why it stopped (what does the server say?), then the same command again"
+		s.next = "check the server log, then run the same command again"
 	case doubt.Is(finding.Errors) && 2*r.Errored[errkind.Stale] > r.Wrong():
 		s.next = "raise the server's keep-alive timeout above the pauses between requests, shorten these (--think), or use --no-keepalive"
 	case doubt != nil && 2*r.Errored[errkind.PortsExhausted] > r.Wrong():
@@ -105,20 +99,32 @@ func (d *Document) caveats(r *load.Result) []finding.Warning {
 	return slices.DeleteFunc(slices.Clone(r.Warnings), func(w finding.Warning) bool { return w.Is(finding.StartLag) })
 }
 
-// minding says what to keep in mind about a result that is believed: warnings that the page
-// marks, and others that took cores, idle ones too, unless a warning says that.
-func minding(r *load.Result, caveats []finding.Warning) string {
-	var list []string
-	if casting(caveats) {
-		list = append(list, "the !")
+// underLoad says under which load a result was measured, and for how long.
+func underLoad(r *load.Result) string {
+	text := fmt.Sprintf("concurrency %d, %s measured", r.Concurrency, window(r.Duration))
+	if r.Model == load.OpenModel {
+		due := fmt.Sprintf("arrivals %s", r.Plan.Pacer)
+		if constant, ok := strings.CutPrefix(due, "arrivals constant:"); ok {
+			due = constant + " requests due per second"
+		}
+		text = fmt.Sprintf("%s, up to %s in flight; %s measured", due, metric.Number(float64(r.Concurrency)), window(r.Duration))
 	}
-	if share := r.Elsewhere(); share > finding.MachineBusy.Warns && !finding.MachineBusy.In(r.Warnings) {
-		list = append(list, fmt.Sprintf("other programs (%.2g of %s)", share*float64(r.MachineCores), plural(r.MachineCores, "core")))
+	if r.Plan.Warmup > 0 && !r.Local {
+		text += " after " + window(r.Plan.Warmup) + " of warm-up"
 	}
-	if len(list) == 0 {
-		return ""
+	if by := drivenBy(r); by != "" {
+		text += ", " + by
 	}
-	return ", but mind " + enumerated(list)
+	return text
+}
+
+// crowded says that other programs took cores, idle ones included, unless a warning says it.
+func crowded(r *load.Result) []string {
+	share := r.Elsewhere()
+	if share <= finding.MachineBusy.Warns || finding.MachineBusy.In(r.Warnings) {
+		return nil
+	}
+	return []string{fmt.Sprintf("other programs used %.2g of %s", share*float64(r.MachineCores), plural(r.MachineCores, "core"))}
 }
 
 // mostKinds are the kinds of failures and errors that are shown.
@@ -135,27 +141,32 @@ func wrongKinds(r *load.Result) []string {
 	return lines
 }
 
-// expected says which claims failed, and how many did and held.
+// expected says which expectations failed, how many did, and which passed.
 func (d *Document) expected() (lines []string, failed int) {
-	var held []string
+	var passed, missed []string
 	for _, x := range d.claims() {
-		if x.Held {
-			held = append(held, x.Text)
-		} else {
-			lines = append(lines, "! "+clean(outcome(x)))
+		switch {
+		case x.Held:
+			passed = append(passed, x.Text)
+		case x.Excuse != nil:
+			missed = append(missed, "undecided  "+x.Text+": "+x.Excuse.Text)
+		default:
+			missed = append(missed, "FAIL  "+x.Text+": "+x.Detail)
 		}
 	}
-	failed = len(lines)
-	if more := failed - mostWarnings; more > 0 {
-		lines = append(lines[:mostWarnings], fmt.Sprintf("! %s more failed: --full", plural(more, "expectation")))
+	for _, text := range missed[:min(mostWarnings, len(missed))] {
+		lines = append(lines, folded(gutter+clip(clean(text), 3*textWidth), textWidth)...)
 	}
-	if len(held) > 0 {
-		lines = append(lines, clip("  held: "+clean(strings.Join(held, ", ")), textWidth))
+	if more := len(missed) - mostWarnings; more > 0 {
+		lines = append(lines, fmt.Sprintf("  FAIL  %d more: add --full", more))
 	}
-	return lines, failed
+	if len(passed) > 0 {
+		lines = append(lines, clip("  pass  "+clean(strings.Join(passed, ", ")), textWidth))
+	}
+	return lines, len(missed)
 }
 
-// claims are those about a run, or about a user's own comparison.
+// claims are the expectations of a run, or of a user's own comparison.
 func (d *Document) claims() []expect.Expectation {
 	if e, own := d.own(); own {
 		return e.Expectations
@@ -163,9 +174,18 @@ func (d *Document) claims() []expect.Expectation {
 	return d.Expectations
 }
 
-// unmet begins the first line of a page where so many expectations failed.
+// unmet is the first line of a page where so many expectations failed.
 func (d *Document) unmet(failed int) string {
-	return fmt.Sprintf("%d of %s failed: ", failed, plural(len(d.claims()), "expectation"))
+	of := d.claims()
+	first := of[max(0, slices.IndexFunc(of, func(x expect.Expectation) bool { return !x.Held && x.Excuse == nil }))]
+	text := fmt.Sprintf("FAIL: %s: %s", first.Text, first.Detail)
+	if i := slices.IndexFunc(of, func(x expect.Expectation) bool { return x.Excuse != nil }); first.Detail == "" && i >= 0 {
+		text = fmt.Sprintf("Undecided: %s: %s", of[i].Text, of[i].Excuse.Text)
+	}
+	if len(of) > 1 {
+		text += fmt.Sprintf(" (%d of %d expectations failed)", failed, len(of))
+	}
+	return text
 }
 
 // runSentence has throughput, response time and errors; where an iteration is many operations,
@@ -179,19 +199,19 @@ func runSentence(r *load.Result) string {
 	case batched && r.Ops > r.Completed:
 		text = fmt.Sprintf("%s %s/s, %s each", metric.Number(r.ThroughputPerSec), operations(r), metric.Duration(each))
 	case r.Response.Count() > 0:
-		text += fmt.Sprintf(" at %s in the median, %s", metric.Duration(float64(r.Response.Quantile(0.5))), tail(r))
+		text += fmt.Sprintf(", median %s, %s", metric.Duration(float64(r.Response.Quantile(0.5))), tail(r))
 	}
-	return text + "; " + amiss(r)
+	return text + ", " + amiss(r)
 }
 
-// amiss says how many iterations came to no right answer, and how.
+// amiss counts the iterations that got no successful response.
 func amiss(r *load.Result) string {
 	var parts []string
 	of := " of " + metric.Number(float64(r.Planned))
 	for _, one := range []struct {
 		count int64
 		how   string
-	}{{r.Dropped, "never started"}, {r.Unfinished, "cut off by the end"}, {r.Wrong(), "failed or errored"}} {
+	}{{r.Dropped, "never started"}, {r.Unfinished, "unfinished"}, {r.Wrong(), "failed"}} {
 		if one.count > 0 {
 			parts = append(parts, fmt.Sprintf("%s%s %s (%s)", metric.Number(float64(one.count)), of, one.how, shareOf(one.count, r.Planned)))
 			of = ""
@@ -226,20 +246,20 @@ func amissWithin(r *load.Result) (parts []string) {
 	return parts
 }
 
-// shareOf is a part of a whole in two digits, or all of it: 0.2 %, 100 %.
+// shareOf is a part of a whole in two digits, or all of it: 0.2%, 100%.
 func shareOf(part, whole int64) string {
 	if part == whole {
-		return "100 %"
+		return "100%"
 	}
-	return fmt.Sprintf("%.2g %%", 100*float64(part)/float64(whole))
+	return fmt.Sprintf("%.2g%%", 100*float64(part)/float64(whole))
 }
 
-// tail says how long the slow answers took: p99, or of too few for one the slowest.
+// tail is the time of the slow responses: p99, or the slowest if there are too few for it.
 func tail(r *load.Result) string {
 	if q := 0.99; reaches(r.Response.Count(), q) {
-		return metric.Duration(float64(r.Response.Quantile(q))) + " at p99"
+		return "p99 " + metric.Duration(float64(r.Response.Quantile(q)))
 	}
-	return "the slowest " + metric.Duration(float64(r.Response.Quantile(1)))
+	return "slowest " + metric.Duration(float64(r.Response.Quantile(1)))
 }
 
 // reaches says whether one of n values at least lies beyond the percentile of a share below 1.
@@ -253,7 +273,7 @@ func operations(r *load.Result) string {
 	if strings.HasPrefix(r.Target, "pipe:") {
 		return "items"
 	}
-	return "operations"
+	return "ops"
 }
 
 // squeezed is how many times the median the longest is from which on percentiles are drawn
@@ -271,11 +291,11 @@ func percentiles(r *load.Result) []string {
 	case r.Ops > r.Completed:
 		what = fmt.Sprintf("time of %s %s", metric.Number(float64(r.Ops/max(1, r.Completed))), operations(r))
 	case r.Model == load.OpenModel:
-		what = "response time from due time"
+		what = "response time, from when each request was due"
 	}
 	share := func(value float64) float64 { return value / longest }
 	if longest > squeezed*median {
-		what += ", on a log scale"
+		what += " (log scale)"
 		share = func(value float64) float64 { return logShare(value, median, longest) }
 	}
 	var t table

@@ -14,9 +14,9 @@ import (
 // searchScreen answers which arrival rate the objectives allow.
 func (d *Document) searchScreen(s search.Result) *screen {
 	page := &screen{care: new(findings), hidden: len(d.Notes), most: mostOfSweep, mood: doubted}
-	holds := "that is answered in time"
+	keeps := "that is served in time"
 	if len(s.Design.Objectives) > 0 {
-		holds = "that holds " + objectives(s)
+		keeps = "that keeps " + objectives(s)
 	}
 	if s.Alone != nil && s.Alone.Completed == 0 {
 		return d.nothingScreen(page, *s.Alone)
@@ -25,41 +25,45 @@ func (d *Document) searchScreen(s search.Result) *screen {
 	if s.Reason != nil {
 		why = s.Reason.Text
 	}
-	page.next = cmp.Or(d.Next, "contend run --rate with a rate below it, for longer, shows the response times in full")
-	held := fmt.Sprintf("%s held in %s", rate(s.HeldPerSec), heldIn(s, s.HeldPerSec))
+	page.next = cmp.Or(d.Next, "run contend run --rate below that rate, for longer, to see the response times in full")
+	passed := fmt.Sprintf("%s passed %s attempts", rate(s.HeldPerSec), ofAttempts(s, s.HeldPerSec, search.Held))
 	switch s.Verdict {
 	case search.RateFound:
-		page.first = fmt.Sprintf("%s is the highest rate %s; %s held in %s", rate(s.HeldPerSec), holds, rate(s.MissedPerSec), heldIn(s, s.MissedPerSec))
-		page.trust = fmt.Sprintf("FOUND: believe it: %s; at %s %s", held, rate(s.MissedPerSec), why)
+		page.first = fmt.Sprintf("%s is the highest rate %s", rate(s.HeldPerSec), keeps)
+		page.trust = fmt.Sprintf("FOUND, valid: %s; %s failed %s (%s)", passed, rate(s.MissedPerSec), ofAttempts(s, s.MissedPerSec, search.Missed), why)
 		page.mood = good
 	case search.RateAtLeast:
-		page.first = fmt.Sprintf("%s %s, and more may", rate(s.HeldPerSec), strings.TrimPrefix(holds, "that "))
-		page.trust = fmt.Sprintf("AT_LEAST: believe it as a bound: %s; %s", held, why)
+		page.first = fmt.Sprintf("%s %s, and higher rates may", rate(s.HeldPerSec), strings.TrimPrefix(keeps, "that "))
+		page.trust = fmt.Sprintf("AT_LEAST, lower bound: %s; %s", passed, why)
 		if s.MissedPerSec > 0 && s.Reason != nil {
-			page.trust = fmt.Sprintf("AT_LEAST: believe it as a bound: %s; at %s the generator fell short, not the server (%s)", held, rate(s.MissedPerSec), s.Reason.Code)
+			page.trust = fmt.Sprintf("AT_LEAST, lower bound: %s; at %s the load generator failed, not the server (%s)", passed, rate(s.MissedPerSec), s.Reason.Code)
 		}
 	case search.RateMissed:
-		page.first = fmt.Sprintf("No rate %s: not even %s", strings.TrimPrefix(holds, "that "), rate(s.MissedPerSec))
+		page.first = fmt.Sprintf("No rate %s: not even %s", strings.TrimPrefix(keeps, "that "), rate(s.MissedPerSec))
 		page.trust, page.mood = "MISSED: "+why, bad
 	case search.RateInvalid:
-		page.first, page.trust = "Do not believe any rate", "INVALID: "+why
+		page.first, page.trust = "No result: no rate could be judged", "INVALID: "+why
 		if s.Reason != nil {
-			page.trust, page.next = fmt.Sprintf("INVALID %s: %s", s.Reason.Code, why), d.afterDoubt(s.Reason.Code)
+			page.trust, page.next = invalid(*s.Reason), d.afterDoubt(s.Reason.Code)
 		}
 	default:
-		page.first = fmt.Sprintf("Not decided which is the highest rate %s%s", holds, between(s))
-		page.trust = fmt.Sprintf("%s: the search has not come to an end after %s", s.Verdict, plural(len(s.Attempts), "attempt"))
+		page.first = fmt.Sprintf("Cannot tell yet which is the highest rate %s%s", keeps, between(s))
+		page.trust = fmt.Sprintf("%s: no final rate after %s", s.Verdict, plural(len(s.Attempts), "attempt"))
 		if s.TimeUp != nil {
-			page.trust += ": the time left is too short for the next; it lacks " + s.TimeUp.Lacks
+			page.trust += ": too little time for the next; it needs " + s.TimeUp.Lacks
 		}
-		page.next = cmp.Or(d.Next, "the same command with a longer -d")
+		page.next = cmp.Or(d.Next, "run the same command with a longer -d")
 	}
 	page.body = rateRows(s)
+	if s.Alone != nil {
+		page.body = slices.Insert(page.body, 0, "  "+clean(s.Alone.Target), "")
+	}
 	if s.Found != nil {
 		for _, w := range s.Found.Warnings {
 			page.care.addCode(w)
 		}
 	}
+	page.countCaveats("FOUND, valid")
 	return page
 }
 
@@ -98,13 +102,16 @@ func rateRows(s search.Result) []string {
 		from := max(0, min(i-mostLevels/2, len(rates)-mostLevels)) // those around the answer
 		rates = rates[from : from+mostLevels]
 	}
-	t := table{columns: []string{"", "held", "worst " + m.ShortWords(), ""}}
+	t := table{columns: []string{"rate", "passed", "worst " + m.ShortWords(), ""}}
 	for _, r := range rates {
 		drawn := ""
 		if highest > 0 {
 			drawn = marks(r.value / highest)
 		}
-		t.rows = append(t.rows, []string{rate(r.rate), heldIn(s, r.rate), m.Format(r.value), drawn})
+		if r.rate == s.HeldPerSec {
+			drawn += "  ← highest that passes"
+		}
+		t.rows = append(t.rows, []string{rate(r.rate), ofAttempts(s, r.rate, search.Held), m.Format(r.value), drawn})
 	}
 	if len(t.rows) == 0 {
 		return nil

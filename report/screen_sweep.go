@@ -17,7 +17,7 @@ import (
 
 // mostOfSweep are the lines of a page about a sweep, and mostLevels those of its levels.
 const (
-	mostOfSweep = 18
+	mostOfSweep = 22
 	mostLevels  = 8
 )
 
@@ -29,7 +29,7 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 		return d.nothingScreen(s, trial.MergeCells(c.Results))
 	}
 	s.first, s.trust = enough(c)
-	s.next = cmp.Or(d.Next, "the same command with --full shows the law, its fit and every figure")
+	s.next = cmp.Or(d.Next, "add --full for the curve, its fit and every number")
 	switch {
 	case len(refused) > 0:
 		s.first, s.mood = notAdvised, doubted
@@ -38,19 +38,20 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 	case c.TimeUp != nil:
 		s.first, s.mood = "So far: "+strings.ToLower(s.first[:1])+s.first[1:], doubted
 		s.trust = "Time was up: " + c.TimeUp.Lacks
-		s.next = cmp.Or(d.Next, "the same command with a longer -d")
+		s.next = cmp.Or(d.Next, "run the same command with a longer -d")
 	case c.Bound != nil:
 		s.mood = doubted
 		s.next = d.afterDoubt(c.Bound.Reason.Code)
 	}
 	if len(c.Results) > 0 {
-		s.body = append([]string{"  " + clean(c.Results[0].Target)}, levelRows(c, len(refused) == 0)...)
+		s.body = append([]string{"  " + clean(c.Results[0].Target), ""}, levelRows(c, len(refused) == 0)...)
 		if slices.Contains(refused, finding.Errors.Code) {
 			wrong := wrongKinds(trial.MergeCells(c.Results).Result)
 			s.body = slices.Insert(s.body, 1, wrong[:min(2, len(wrong))]...)
 		}
 	}
 	if c.Fit != nil && c.Bound == nil {
+		s.body = append(s.body, peakLines(c)...)
 		for _, w := range c.Fit.Warnings {
 			s.care.addCode(w)
 		}
@@ -62,46 +63,51 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 			}
 		}
 	}
+	s.countCaveats("Valid")
 	return s
 }
 
-const notAdvised = "No concurrency can be advised"
+const notAdvised = "No result: no concurrency can be recommended"
 
-// enough says the smallest concurrency that is enough, what more would give, and whether
-// to believe it.
+// enough says the smallest sufficient concurrency, what more callers would give, and the
+// status of that.
 func enough(c sweep.Curve) (first, trust string) {
 	if c.Enough == nil || c.Best == nil {
 		return notAdvised, strings.TrimPrefix(c.NoFit, "usl: ")
 	}
 	at, most := atLevel(c, c.Enough.N.Value), atLevel(c, c.Best.N.Value)
-	first = fmt.Sprintf("Use a concurrency of %s: %s", metric.Number(c.Enough.N.Value), inThree(c.Enough.Throughput))
+	first = fmt.Sprintf("Use concurrency %s: %s", metric.Number(c.Enough.N.Value), perSec(c.Enough.Throughput))
 	if at != nil {
-		first += " at " + p50(at) + " in the median"
+		first += ", median " + p50(at)
 	}
 	if most != nil && c.Best.N.Value > c.Enough.N.Value {
-		first += fmt.Sprintf("; the best measured gave %.1f %% more, at %s", 100*max(0, c.Best.Throughput/c.Enough.Throughput-1), p50(most))
+		first += fmt.Sprintf(". The best level gave %.1f%% more, median %s.", 100*max(0, c.Best.Throughput/c.Enough.Throughput-1), p50(most))
 	} else if highest := c.Results[len(c.Results)-1].Concurrency; float64(highest) > c.Enough.N.Value {
-		first += "; more gave no more"
+		first += ". More callers gave no more throughput."
 	} else {
-		first += "; no more was tried"
+		first += ". This was the highest level tried."
 	}
 	switch {
 	case c.Bound != nil:
 		return first, boundTrust(*c.Bound)
 	case c.Fit == nil:
-		return first, "Believe the levels measured; nothing is known beyond them: " + strings.TrimPrefix(c.NoFit, "usl: ")
+		return first, "Valid for the levels measured, not beyond: " + strings.TrimPrefix(c.NoFit, "usl: ")
 	case c.Fit.Peak == nil:
-		return first, "Believe the levels measured; no peak is known: " + c.Fit.NoPeak
+		return first, "Valid for the levels measured; the peak is unknown: " + c.Fit.NoPeak
 	case missed(c.Fit) != "":
-		return first, fmt.Sprintf("Believe the levels measured, of which %s at a concurrency of %s is the most: the fitted law misses them (%s)",
-			inThree(c.Best.Throughput), metric.Number(c.Best.N.Value), missed(c.Fit))
+		return first, fmt.Sprintf("Valid for the levels measured (best: %s at concurrency %s); ignore the fitted curve (%s)",
+			perSec(c.Best.Throughput), metric.Number(c.Best.N.Value), missed(c.Fit))
 	}
-	sure := ""
-	if c.Fit.Peak.Throughput.Interval != nil || c.Fit.Peak.N.Interval != nil {
-		sure = confident(1 - usl.Confidence)
+	return first, fmt.Sprintf("Valid: %s measured, and a peak confirmed by slower levels above it", plural(len(c.Results), "level"))
+}
+
+// peakLines say where the fitted curve peaks, if it fits the levels.
+func peakLines(c sweep.Curve) []string {
+	if c.Fit.Peak == nil || missed(c.Fit) != "" {
+		return nil
 	}
-	return first, fmt.Sprintf("Believe it: the most that it can do, by the fitted Universal Scalability Law, is %s at a concurrency of %s%s",
-		spanned(c.Fit.Peak.Throughput, inThree), spanned(c.Fit.Peak.N, whole), sure)
+	return []string{"  fitted peak (Universal Scalability Law): " + spanned(c.Fit.Peak.Throughput, inThree),
+		"    at concurrency " + spanned(c.Fit.Peak.N, whole)}
 }
 
 func whole(n float64) string { return metric.Number(math.Round(n)) }
@@ -117,12 +123,12 @@ func missed(f *usl.Result) string {
 	return ""
 }
 
-// spanned is an estimate with its interval in words: 188,000/s (176,000 to 206,000/s).
+// spanned is an estimate with its interval: 188,000/s (95% CI 176,000 to 206,000/s).
 func spanned(e usl.Estimate, format func(float64) string) string {
 	if e.Interval == nil {
 		return format(e.Value)
 	}
-	return fmt.Sprintf("%s (%s to %s)", format(e.Value), strings.TrimSuffix(format(e.Interval.Low), "/s"), format(e.Interval.High))
+	return fmt.Sprintf("%s (%s %s to %s)", format(e.Value), ci(1-usl.Confidence), strings.TrimSuffix(format(e.Interval.Low), "/s"), format(e.Interval.High))
 }
 
 func atLevel(c sweep.Curve, n float64) *trial.Cell {
@@ -135,8 +141,7 @@ func atLevel(c sweep.Curve, n float64) *trial.Cell {
 
 func p50(c *trial.Cell) string { return metric.Duration(float64(c.Response.Quantile(0.5))) }
 
-// levelRows draws throughput over concurrency, with the level to use marked where it is
-// believed.
+// levelRows draws throughput over concurrency, with the level to use marked if it is valid.
 func levelRows(c sweep.Curve, believed bool) []string {
 	highest := 1.0
 	for _, cell := range c.Results {
@@ -154,11 +159,15 @@ func levelRows(c sweep.Curve, believed bool) []string {
 			median, bar = figure(metric.ResponseP50, cell), marks(cell.ThroughputPerSec/highest)
 		}
 		if believed && c.Enough != nil && c.Enough.N.Value == float64(cell.Concurrency) {
-			bar += " ● use this"
+			bar += "  ← use this"
 		}
 		t.rows = append(t.rows, []string{strconv.Itoa(cell.Concurrency), figure(metric.Throughput, cell), median, bar})
 	}
-	return t.lines()
+	lines := t.lines()
+	if believed && c.Enough != nil {
+		lines = append(lines, fmt.Sprintf("  use this: the smallest concurrency within %g%% of the best throughput", 100*sweep.WithinBest))
+	}
+	return lines
 }
 
 // shownLevels are all levels, or as many as there is room for: the first, the last, the

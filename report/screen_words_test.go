@@ -24,7 +24,7 @@ func judged(m metric.Name, ratio, low, high float64, verdict stat.Verdict) *repo
 	return d
 }
 
-// The first line has the direction, the size and the interval, from twice as much on as a factor.
+// The first line has the direction, the size and the interval, at twice as much and above as a factor.
 func TestFirstLineOfAComparison(t *testing.T) {
 	const throughput, p99, cpu = metric.Throughput, metric.ResponseP99, metric.ServerCPUPerOp
 	for _, tt := range []struct {
@@ -33,25 +33,24 @@ func TestFirstLineOfAComparison(t *testing.T) {
 		verdict          stat.Verdict
 		want             string
 	}{
-		{throughput, 0.947, 0.936, 0.959, stat.Slower, "B is 5.3 % slower than A (4.1 to 6.4 %)"},
-		{throughput, 1.1, 1.09, 1.12, stat.Faster, "B is 10.0 % faster than A (9.0 to 12.0 %)"},
-		{throughput, 32.1, 30, 34, stat.Faster, "B is 32.1 times as fast as A (30.0 to 34.0 times)"},
-		{throughput, 0.25, 0.2, 0.3125, stat.Slower, "B is 4.00 times as slow as A (3.20 to 5.00 times)"}, // 1/0.3125 = 3.2
-		{throughput, 0.6, 0.45, 0.8, stat.Slower, "B is 1.67 times as slow as A (1.25 to 2.22 times)"},    // 1/0.6, 1/0.8 and 1/0.45
-		{throughput, 1.2, 0.26, 5.63, stat.Inconclusive, "Not decided whether B is faster than A: 1.20 times as fast (0.260 to 5.63 times)"},
-		{throughput, 0.9, 0.4, 1.1, stat.Inconclusive, "Not decided whether B is faster than A: 0.900 times as fast (0.400 to 1.10 times)"},
-		{throughput, 0.4, 0, 0, stat.Inconclusive, "Not decided whether B is faster than A: 2.50 times as slow (no interval)"},
-		{throughput, 1.001, 0.999, 1.002, stat.Equivalent, "B is as fast as A, within ±2 % (0.1 % slower to 0.2 % faster)"},
-		{throughput, 1.03, 0.98, 1.08, stat.Inconclusive, "Not decided whether B is faster than A: 3.0 % faster (2.0 % slower to 8.0 % faster)"},
-		{throughput, 1.5, 0, 0, stat.Inconclusive, "Not decided whether B is faster than A: 50.0 % faster (no interval)"},
-		{throughput, 0.9, 0.8, 0.95, stat.Invalid, "Do not believe any difference in throughput between B and A: INVALID"},
-		{p99, 1.05, 1.04, 1.06, stat.Slower, "B has 5.0 % longer response time p99 than A (4.0 to 6.0 %)"},
-		{p99, 3, 2.5, 4, stat.Slower, "B has 3.00 times the response time p99 of A (2.50 to 4.00 times)"},
-		{p99, 0.25, 0.2, 0.3125, stat.Faster, "A has 4.00 times the response time p99 of B (3.20 to 5.00 times)"},
-		{p99, 1.2, 0.26, 5.63, stat.Inconclusive, "Not decided whether the response time p99 of B and A differ: 1.20 times (0.260 to 5.63 times)"},
-		{p99, 1.8, 1.5, 2.2, stat.Slower, "B has 1.80 times the response time p99 of A (1.50 to 2.20 times)"},
-		{cpu, 0.9, 0.88, 0.91, stat.Less, "B has 10.0 % less server CPU per op than A (9.0 to 12.0 %)"},
-		{cpu, 1, 0.99, 1.01, stat.Equivalent, "The server CPU per op of B is that of A, within ±2 % (1.0 % less to 1.0 % more)"},
+		{throughput, 0.947, 0.936, 0.959, stat.Slower, "B is 5.3% slower than A (95% CI 4.1% to 6.4%)"},
+		{throughput, 1.1, 1.09, 1.12, stat.Faster, "B is 10.0% faster than A (95% CI 9.0% to 12.0%)"},
+		{throughput, 32.1, 30, 34, stat.Faster, "B has 32.1× the throughput of A (95% CI 30.0× to 34.0×)"},
+		{throughput, 0.25, 0.2, 0.3125, stat.Slower, "B has 0.250× the throughput of A (95% CI 0.200× to 0.312×)"},
+		{throughput, 0.6, 0.45, 0.8, stat.Slower, "B has 0.600× the throughput of A (95% CI 0.450× to 0.800×)"}, // as a bound is a factor
+		{throughput, 1.2, 0.26, 5.63, stat.Inconclusive, "Cannot tell yet whether B is faster than A: 1.20× the throughput (95% CI 0.260× to 5.63×)"},
+		{throughput, 0.4, 0, 0, stat.Inconclusive, "Cannot tell yet whether B is faster than A: 0.400× the throughput (no interval)"},
+		{throughput, 1.001, 0.999, 1.002, stat.Equivalent, "B is as fast as A, within ±2% (95% CI 0.1% slower to 0.2% faster)"},
+		{throughput, 1.03, 0.98, 1.08, stat.Inconclusive, "Cannot tell yet whether B is faster than A: 3.0% faster (95% CI 2.0% slower to 8.0% faster)"},
+		{throughput, 1.5, 0, 0, stat.Inconclusive, "Cannot tell yet whether B is faster than A: 50.0% faster (no interval)"},
+		{throughput, 0.9, 0.8, 0.95, stat.Invalid, "No result: the throughput of B and A cannot be compared: INVALID"},
+		{p99, 1.05, 1.04, 1.06, stat.Slower, "B has 5.0% longer response time p99 than A (95% CI 4.0% to 6.0%)"},
+		{p99, 3, 2.5, 4, stat.Slower, "B has 3.00× the response time p99 of A (95% CI 2.50× to 4.00×)"},
+		{p99, 0.25, 0.2, 0.3125, stat.Faster, "B has 0.250× the response time p99 of A (95% CI 0.200× to 0.312×)"},
+		{p99, 1.2, 0.26, 5.63, stat.Inconclusive, "Cannot tell yet whether the response time p99 of B and A differ: 1.20× (95% CI 0.260× to 5.63×)"},
+		{p99, 1.8, 1.5, 2.2, stat.Slower, "B has 1.80× the response time p99 of A (95% CI 1.50× to 2.20×)"},
+		{cpu, 0.9, 0.88, 0.91, stat.Less, "B has 10.0% less server CPU per op than A (95% CI 9.0% to 12.0%)"},
+		{cpu, 1, 0.99, 1.01, stat.Equivalent, "The server CPU per op of B equals that of A, within ±2% (95% CI 1.0% less to 1.0% more)"},
 	} {
 		var b strings.Builder
 		if err := judged(tt.metric, tt.ratio, tt.low, tt.high, tt.verdict).Brief(&b, report.Look{}); err != nil {
@@ -63,7 +62,7 @@ func TestFirstLineOfAComparison(t *testing.T) {
 	}
 }
 
-// The second line has the confidence of the interval in the first.
+// The second line has the verdict, its status and how it was measured.
 func TestSecondLineOfAComparison(t *testing.T) {
 	for _, tt := range []struct {
 		verdict  stat.Verdict
@@ -73,13 +72,14 @@ func TestSecondLineOfAComparison(t *testing.T) {
 		time     time.Duration
 		want     string
 	}{
-		{stat.Slower, 0.016, nil, 0, 0, "SLOWER: believe it: measured 16 times at concurrency 10, 98.4 % confidence"},
+		{stat.Slower, 0.016, nil, 0, 0, "SLOWER, valid: 16 rounds, servers restarted in each, at concurrency 10"},
 		{stat.Equivalent, 0.016, []finding.Warning{finding.IdenticalValues.Warning("the values never vary")}, 0, 0,
-			"EQUIVALENT: believe it, but mind the !: measured 16 times at concurrency 10, 98.4 % confidence"}, // 94 columns
-		{stat.Inconclusive, 0.05, nil, 169, 0, "INCONCLUSIVE: do not decide by it: measured 16 times at concurrency 10, 95 % confidence; it takes\n  about 169 more"},
-		{stat.Inconclusive, 0.05, nil, 169, 130 * time.Second, "INCONCLUSIVE: do not decide by it: measured 16 times at concurrency 10, 95 % confidence; it takes\n  about 3 min more"},
-		{stat.Inconclusive, 0.05, nil, 0, 0, "INCONCLUSIVE: do not decide by it: measured 16 times at concurrency 10, 95 % confidence"},
-		{stat.Invalid, 0.05, nil, 0, 0, "INVALID: "}, // no interval is shown
+			"EQUIVALENT, valid with 1 caveat (!): 16 rounds, servers restarted in each, at concurrency 10"},
+		{stat.Faster, 0.016, []finding.Warning{finding.RoundsNotFresh.Warning("not restarted")}, 0, 0, "FASTER, valid with 1 caveat (!): 16 rounds at concurrency 10"},
+		{stat.Inconclusive, 0.05, nil, 169, 0, "INCONCLUSIVE, which is not \"equal\": 16 rounds at concurrency 10; about 169 more would settle it"},
+		{stat.Inconclusive, 0.05, nil, 169, 130 * time.Second, "INCONCLUSIVE, which is not \"equal\": 16 rounds at concurrency 10; about 3 min more would settle it"},
+		{stat.Inconclusive, 0.05, nil, 0, 0, "INCONCLUSIVE, which is not \"equal\": 16 rounds at concurrency 10"},
+		{stat.Invalid, 0.05, nil, 0, 0, "INVALID: no reason is given"},
 	} {
 		d := judged(metric.Throughput, 1.01, 0.98, 1.04, tt.verdict)
 		c := &d.Comparisons[0].Comparison
@@ -97,12 +97,12 @@ func TestSecondLineOfAComparison(t *testing.T) {
 // The first line names p99 where one answer in a hundred can be slower; so do the rows of percentiles.
 func TestPercentilesTakeAnswers(t *testing.T) {
 	for n, want := range map[int64]struct{ first, rows string }{
-		5:    {"the slowest ", "p50 max"},
-		10:   {"the slowest ", "p50 p90 max"},
-		99:   {"the slowest ", "p50 p90 max"},
-		100:  {" at p99;", "p50 p90 p99 max"},
-		999:  {" at p99;", "p50 p90 p99 max"},
-		1000: {" at p99;", "p50 p90 p99 p99.9 max"},
+		5:    {", slowest ", "p50 max"},
+		10:   {", slowest ", "p50 p90 max"},
+		99:   {", slowest ", "p50 p90 max"},
+		100:  {", p99 ", "p50 p90 p99 max"},
+		999:  {", p99 ", "p50 p90 p99 max"},
+		1000: {", p99 ", "p50 p90 p99 p99.9 max"},
 	} {
 		var b strings.Builder
 		if err := runDocument(closedResult("http://localhost:8080/", 1, n)).Screen(&b, report.Look{}); err != nil {
@@ -111,7 +111,7 @@ func TestPercentilesTakeAnswers(t *testing.T) {
 		first, rest, _ := strings.Cut(b.String(), "\n")
 		var rows []string
 		for line := range strings.Lines(rest) {
-			if words := strings.Fields(line); strings.HasPrefix(words[0], "p") || words[0] == "max" {
+			if words := strings.Fields(line + " ."); strings.HasPrefix(words[0], "p") || words[0] == "max" {
 				rows = append(rows, words[0])
 			}
 		}
@@ -144,11 +144,11 @@ func TestNextIsPasted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, last, _ := strings.Cut(b.String(), "Next: ")
-	if want := "contend compare -c 1,10,100 --url 'http://{{addr}}/a b' -- \\\n    " + one + " \\\n    " + other + "\n"; last != want {
+	if want := "see whether it holds at other concurrencies\n  contend compare -c 1,10,100 --url 'http://{{addr}}/a b' -- \\\n    " + one + " \\\n    " + other + "\n"; last != want {
 		t.Errorf("the last lines are\n%s, want\n%s", last, want)
 	}
 	d.Next = "contend compare --full --url http://{{addr}}/ -- " + strings.Repeat("x", 100) + " b"
-	if b.Reset(); d.Screen(&b, report.Look{}) != nil || !strings.HasSuffix(b.String(), "\nNext: contend compare with --full, else as typed\n") {
+	if b.Reset(); d.Screen(&b, report.Look{}) != nil || !strings.HasSuffix(b.String(), "\nNext: see every number: the same command with --full\n") {
 		t.Error(b.String())
 	}
 }

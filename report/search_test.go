@@ -55,8 +55,8 @@ func openCell(n int64, slow, late bool) trial.Cell {
 
 func TestSearchesSayWhatTheyFound(t *testing.T) {
 	for late, want := range map[bool]string{
-		false: "FOUND: 1,542/s is the highest rate within response_p99_ns < 20ms: it held in 3 of 3 attempts, 1,682/s in 0 of 2 attempts: response time p99 was ",
-		true:  "AT_LEAST: 1,542/s within response_p99_ns < 20ms; above it the generator was the limit, at 1,682/s: response time p99 was ",
+		false: "FOUND: 1,542/s is the highest rate within response_p99_ns < 20ms: it passed 3 of 3 attempts, 1,682/s passed 0 of 2: response time p99 was ",
+		true:  "AT_LEAST: 1,542/s within response_p99_ns < 20ms; above it the load generator was the bottleneck, at 1,682/s: response time p99 was ",
 	} {
 		if got := firstLine(t, searched(late)); !strings.HasPrefix(got, want) {
 			t.Errorf("the first line is\n%s, want\n%s", got, want)
@@ -65,12 +65,12 @@ func TestSearchesSayWhatTheyFound(t *testing.T) {
 	part := searched(false)
 	part.Searches[0].Attempts = part.Searches[0].Attempts[:3]
 	part.Searches[0].Derive()
-	if got := firstLine(t, part); !strings.HasSuffix(got, "has not come to an end after 3 attempts; 1,000/s held; 2,000/s held in 0 of 1 attempt") {
+	if got := firstLine(t, part); !strings.HasSuffix(got, "no final rate after 3 attempts; 1,000/s passed; 2,000/s failed 1 of 1") {
 		t.Errorf("the first line is\n%s", got)
 	}
 	invalid := &report.Document{Searches: []report.Search{{Result: search.Result{Arm: "a", Verdict: search.RateInvalid,
 		Reason: finding.FewSamples.Refusal("too few")}}}}
-	if got := firstLine(t, invalid); got != "INVALID few_samples: a: too few" {
+	if got := firstLine(t, invalid); got != "INVALID (few_samples): a: too few" {
 		t.Errorf("the first line is\n%s", got)
 	}
 }
@@ -90,7 +90,7 @@ func TestASearchOfAServerThatFails(t *testing.T) {
 	if err := d.Text(&b); err != nil {
 		t.Fatal(err)
 	}
-	if text := b.String(); !strings.HasPrefix(text, "INVALID nothing_succeeded: none\n\nMost often: refused: nobody listens\n") || strings.Contains(text, "Attempts") {
+	if text := b.String(); !strings.HasPrefix(text, "INVALID (nothing_succeeded): none\n\nMost often: refused: nobody listens\n") || strings.Contains(text, "Attempts") {
 		t.Error(text)
 	}
 	one.Faults[0].Count = 5

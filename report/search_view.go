@@ -51,57 +51,57 @@ func saidRate(s search.Result) string {
 	if s.Alone != nil {
 		plan = s.Alone.Plan
 	}
-	within := fmt.Sprintf("with at most %.3g %% of the arrivals dropped or unfinished", 100*plan.AllowedUnfinished())
+	within := fmt.Sprintf("with at most %.3g%% of the arrivals never started or unfinished", 100*plan.AllowedUnfinished())
 	if len(s.Design.Objectives) > 0 {
 		within = "within " + strings.Join(s.Design.Objectives, ", ")
 	}
 	line := string(s.Verdict) + ": " + of
 	switch s.Verdict {
 	case search.RateFound:
-		return line + fmt.Sprintf("%s is the highest rate %s: it held in %s, %s in %s: %s", rate(s.HeldPerSec), within,
-			heldIn(s, s.HeldPerSec), rate(s.MissedPerSec), heldIn(s, s.MissedPerSec), why)
+		return line + fmt.Sprintf("%s is the highest rate %s: it passed %s attempts, %s passed %s: %s", rate(s.HeldPerSec), within,
+			ofAttempts(s, s.HeldPerSec, search.Held), rate(s.MissedPerSec), ofAttempts(s, s.MissedPerSec, search.Held), why)
 	case search.RateAtLeast:
 		if s.MissedPerSec == 0 {
 			return line + fmt.Sprintf("%s %s: %s", rate(s.HeldPerSec), within, why)
 		}
-		return line + fmt.Sprintf("%s %s; above it the generator was the limit, at %s: %s", rate(s.HeldPerSec), within, rate(s.MissedPerSec), why)
+		return line + fmt.Sprintf("%s %s; above it the load generator was the bottleneck, at %s: %s", rate(s.HeldPerSec), within, rate(s.MissedPerSec), why)
 	case search.RateMissed:
-		return line + fmt.Sprintf("even at %s it is not %s: %s", rate(s.MissedPerSec), within, why)
+		return line + fmt.Sprintf("not even %s is %s: %s", rate(s.MissedPerSec), within, why)
 	case search.RateInvalid:
 		code := ""
 		if s.Reason != nil {
-			code = " " + s.Reason.Code
+			code = " (" + s.Reason.Code + ")"
 		}
 		return fmt.Sprintf("%s%s: %s%s", s.Verdict, code, of, why)
 	}
 	if s.TimeUp != nil {
-		return line + fmt.Sprintf("after %s the time left is too short for the next; it lacks %s", plural(len(s.Attempts), "attempt"), s.TimeUp.Lacks) + between(s)
+		return line + fmt.Sprintf("after %s too little time is left for the next; it needs %s", plural(len(s.Attempts), "attempt"), s.TimeUp.Lacks) + between(s)
 	}
-	return line + fmt.Sprintf("the search has not come to an end after %s", plural(len(s.Attempts), "attempt")) + between(s)
+	return line + fmt.Sprintf("no final rate after %s", plural(len(s.Attempts), "attempt")) + between(s)
 }
 
-// heldIn counts the attempts at a rate: 3 of 4 attempts.
-func heldIn(s search.Result, perSec float64) string {
-	held, all := 0, 0
+// ofAttempts counts those at a rate with an outcome: 3 of 4.
+func ofAttempts(s search.Result, perSec float64, outcome search.Outcome) string {
+	with, all := 0, 0
 	for _, p := range s.Attempts {
 		if p.RatePerSec == perSec {
 			all++
-			if p.Outcome == search.Held {
-				held++
+			if p.Outcome == outcome {
+				with++
 			}
 		}
 	}
-	return fmt.Sprintf("%d of %s", held, plural(all, "attempt"))
+	return fmt.Sprintf("%d of %d", with, all)
 }
 
 // between is how far an unfinished search came.
 func between(s search.Result) string {
 	text := ""
 	if s.HeldPerSec > 0 {
-		text += fmt.Sprintf("; %s held", rate(s.HeldPerSec))
+		text += fmt.Sprintf("; %s passed", rate(s.HeldPerSec))
 	}
 	if s.MissedPerSec > 0 {
-		text += fmt.Sprintf("; %s held in %s", rate(s.MissedPerSec), heldIn(s, s.MissedPerSec))
+		text += fmt.Sprintf("; %s failed %s", rate(s.MissedPerSec), ofAttempts(s, s.MissedPerSec, search.Missed))
 	}
 	return text
 }
@@ -137,7 +137,7 @@ func searched(v *view, s search.Result) {
 	if s.Arm != "" {
 		of = " of " + s.Arm
 	}
-	v.say("Attempts%s, each in a fresh process where it is ours, with %s arrivals:", of, s.Design.Arrivals)
+	v.say("Attempts%s, each in a new process if contend starts the server, with %s arrivals:", of, s.Design.Arrivals)
 	v.table(t)
 	found := new(findings)
 	for _, p := range s.Attempts {

@@ -30,7 +30,7 @@ func allocating(e why.Explanation) string {
 	default:
 		line += metric.Bytes(math.Abs(all.Row.Value)) + less
 	}
-	line += " an operation"
+	line += " per op"
 	for i, f := range a.Functions {
 		longer := line + either(i == 0, ": ", ", ") + unit.Signed(f.Value, metric.Bytes) + " " + shortName(f.Name)
 		if width(longer) > textWidth {
@@ -51,7 +51,7 @@ func (v *view) sayCounted(e why.Explanation) {
 	if a == nil {
 		return
 	}
-	v.say("What an operation allocates, all of it exactly, and by function as far as these are told apart, from samples; %s looked at:", functionsWere(a.Looked))
+	v.say("What an op allocates: the total is exact, functions that clearly differ are from samples; %s looked at:", functionsWere(a.Looked))
 	t := table{columns: []string{"allocation", clean(e.Baseline), clean(e.Candidate), "difference", "interval", "objects"}}
 	for i, r := range append([]why.Allocating{a.All}, a.Functions...) {
 		t.rows = append(t.rows, []string{either(i == 0, "all", clean(r.Name)), metric.Bytes(r.BaselineValue), metric.Bytes(r.CandidateValue), unit.Signed(r.Value, metric.Bytes),

@@ -32,20 +32,20 @@ func workName(r why.Row, room int) string {
 	return name
 }
 
-// mostCut is the share of the CPU time up to which missing callers are not worth a word: a few are wherever
-// threads begin in code without frame pointers. A convention.
+// mostCut is the largest share of CPU time with unknown callers that is not reported. A few are normal: threads
+// often start in code without frame pointers. A convention.
 const mostCut = 0.2
 
-// cutSentence says of which of two arms callers are not known, and what to do; "" where most are.
+// cutSentence says for which of two variants callers are unknown, and what to do; "" where most are known.
 func cutSentence(d *trial.Diagnosis, arms []string, e why.Explanation) string {
 	var cut []string
 	for _, arm := range []string{e.Baseline, e.Candidate} {
 		if at := slices.Index(arms, arm); at >= 0 && why.Cut(d.Calls, at) > mostCut {
-			cut = append(cut, fmt.Sprintf("%.0f %% of what %s does", 100*why.Cut(d.Calls, at), clean(arm)))
+			cut = append(cut, fmt.Sprintf("%.0f%% of the CPU time of %s", 100*why.Cut(d.Calls, at), clean(arm)))
 		}
 	}
 	if len(cut) == 0 {
 		return ""
 	}
-	return "Nobody knows who called " + strings.Join(cut, " and ") + ": build with -fno-omit-frame-pointer"
+	return "Callers unknown for " + strings.Join(cut, " and ") + ": build with -fno-omit-frame-pointer"
 }

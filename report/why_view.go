@@ -24,25 +24,25 @@ func (d *Document) diagnosed(v *view, at Place) {
 				v.say("%s", line)
 			}
 			if len(e.Blocked) > 0 {
-				v.say("System calls in which threads wait longer or shorter, in time per operation added up over threads:")
+				v.say("System calls in which threads wait longer or shorter, in time per op added up over threads:")
 				v.table(whyTable(e, "system call", e.Blocked))
 			}
 			v.sayWaits(t.Why, e)
 			if len(e.Rows) > 0 {
-				v.say("Work that differs, in CPU time per operation over %s of their own; %s looked at, whose intervals hold together at %s, and what is not named is %s:",
+				v.say("Work that differs, in CPU time per op over %s of their own; %s looked at, with simultaneous intervals at %s; everything else is %s:",
 					plural(e.Rounds, "round"), wereLooked(e.Looked), confidence(float64(e.Looked)*e.Rows[0].Level), workTimes(e).Signed(e.Unnamed()))
 				v.table(whyTable(e, "work", e.Rows))
 			}
 			if len(e.Functions) > 0 {
-				v.say("Functions that differ with all that they call, one of which may contain the other:")
+				v.say("Functions that differ, callees included; one may contain another:")
 				v.table(whyTable(e, "function", e.Functions))
 			}
 			if len(e.Packages) > 0 {
-				v.say("Packages, or files of what is not in Go, that differ with all that they call, and alone, which add up:")
+				v.say("Packages (files, if not Go) that differ, callees included, and alone, which add up:")
 				v.table(whyTable(e, "package", e.Packages))
 			}
 			if len(e.Counts) > 0 {
-				v.say("What the kernel counted, per operation, whose intervals hold together:")
+				v.say("What the kernel counted, per op, with simultaneous intervals:")
 				v.table(countsTable(e))
 			}
 			if said := collectingSentence(e); said != "" {
@@ -81,7 +81,7 @@ func whyTable(e why.Explanation, what string, rows []why.Row) table {
 	t := table{columns: []string{what, clean(e.Baseline), clean(e.Candidate), "difference", "interval"}}
 	detailed := slices.ContainsFunc(rows, func(r why.Row) bool { return len(r.Functions) > 0 })
 	if detailed {
-		t.columns = append(t.columns, "mostly in")
+		t.columns = append(t.columns, "mainly in")
 	}
 	times := timesOf(rows)
 	for _, r := range rows {
@@ -138,7 +138,7 @@ func sampledSentence(d *trial.Diagnosis) string {
 	for _, p := range d.Profiles {
 		samples, lost = samples+p.Samples, lost+p.Lost
 	}
-	text := fmt.Sprintf("%s samples of CPU time were taken after the comparison, in %s; that cost %.2g %% of the throughput.",
+	text := fmt.Sprintf("%s CPU samples were taken after the comparison, in %s; that cost %.2g%% of the throughput.",
 		metric.Number(float64(samples)), roughly(d.Elapsed), 100*d.Overhead)
 	if lost > 0 {
 		text += fmt.Sprintf(" %s were lost.", metric.Number(float64(lost)))
@@ -155,17 +155,17 @@ func whySentence(e why.Explanation) string {
 	cpu, times := e.CPU, workTimes(e)
 	ratio := cpu.CandidateValue / math.Max(1, cpu.BaselineValue)
 	if !cpu.Excludes0() {
-		between := fmt.Sprintf("(%s to %s)", unit.Signed(cpu.Low, times.Amount), times.Signed(cpu.High))
+		between := fmt.Sprintf("(%s %s to %s)", ci(cpu.Level), unit.Signed(cpu.Low, times.Amount), times.Signed(cpu.High))
 		switch {
 		case len(e.Rows) > 0:
-			return "CPU time an operation is not told apart as a whole " + between + ", but some of what it is spent on"
+			return "CPU per op: no clear difference as a whole " + between + ", but in some of what it is spent on"
 		case waitSentence(e) == "":
-			return "CPU time an operation is not told apart " + between + ", nor is waiting: what differs is less than these rounds see"
+			return "No clear difference in CPU per op " + between + " or waiting; the cause is too small for these rounds"
 		}
-		return "CPU time an operation is not told apart " + between
+		return "CPU per op: no clear difference " + between
 	}
-	return fmt.Sprintf("%s spends %s %s CPU time on an operation (%s; %s)", clean(e.Candidate), times.Format(math.Abs(cpu.Value)), either(cpu.Value > 0, "more", "less"),
-		percent(ratio), span(cpu, times))
+	return fmt.Sprintf("%s uses %s %s CPU per op (%s, %s %s)", clean(e.Candidate), times.Format(math.Abs(cpu.Value)), either(cpu.Value > 0, "more", "less"),
+		percent(ratio), ci(cpu.Level), span(cpu, times))
 }
 
 // span is the interval of an amount, whatever its sign.
@@ -200,11 +200,11 @@ func waitSentence(e why.Explanation) string {
 	case !wait.Excludes0() && len(e.Waits) == 0:
 		return unlikeProcessors(e)
 	case !wait.Excludes0():
-		return fmt.Sprintf("%s goroutines of %s wait at once", either(e.Waits[0].Goroutines.Value > 0, "more", "fewer"), clean(e.Candidate))
+		return fmt.Sprintf("%s goroutines of %s wait at the same time", either(e.Waits[0].Goroutines.Value > 0, "more", "fewer"), clean(e.Candidate))
 	}
 	times := waitTimes(e)
-	return fmt.Sprintf("%s waits at least %s %s an operation than its work explains (%s)", clean(e.Candidate), times.Format(math.Abs(wait.Value)),
-		either(wait.Value > 0, "longer", "less"), span(wait, times))
+	return fmt.Sprintf("an op of %s waits at least %s %s than its CPU time explains (%s %s)", clean(e.Candidate), times.Format(math.Abs(wait.Value)),
+		either(wait.Value > 0, "longer", "less"), ci(wait.Level), span(wait, times))
 }
 
 // signed formats a difference of times that stands alone.
@@ -241,7 +241,7 @@ func blockedLines(e why.Explanation) []string {
 	var lines []string
 	times := waitTimes(e)
 	for _, b := range e.Blocked {
-		lines = append(lines, fmt.Sprintf("  %9s  of threads in %s", times.Signed(b.Value), clean(b.Name)))
+		lines = append(lines, fmt.Sprintf("  %9s  threads waiting: %s", times.Signed(b.Value), clean(b.Name)))
 	}
 	return lines
 }
@@ -265,13 +265,13 @@ func workLines(e why.Explanation) []string {
 		for _, r := range more {
 			sum += r.Value
 		}
-		say(sum, fmt.Sprintf("%d more: --full", len(more)))
+		say(sum, fmt.Sprintf("%d more: add --full", len(more)))
 	}
 	rest, share := e.Unnamed(), ""
 	if e.CPU.Excludes0() {
-		share = fmt.Sprintf("(%.0f %%) ", 100*math.Abs(rest/e.CPU.Value))
+		share = fmt.Sprintf(" (%.0f%%)", 100*math.Abs(rest/e.CPU.Value))
 	}
-	say(rest, share+"not named")
+	say(rest, "everything else"+share)
 	return lines
 }
 
@@ -299,7 +299,7 @@ func (d *Document) whyInShort(list []Comparison) []string {
 		lines = append(lines, wrapped(text)...)
 	}
 	if more := len(texts) - mostInShort; more > 0 {
-		lines = append(lines, fmt.Sprintf("  and %d more: --full", more))
+		lines = append(lines, fmt.Sprintf("  %d more: add --full", more))
 	}
 	return lines
 }
@@ -318,7 +318,7 @@ func inShort(e why.Explanation) string {
 	text := strings.TrimPrefix(strings.TrimPrefix(whySentences(e)[0], "Why: "), clean(e.Candidate)+" ")
 	times := workTimes(e)
 	for i, r := range e.Rows[:min(len(e.Rows), mostRowsInShort)] {
-		text += either(i == 0, either(waitsFirst(e), "; CPU time ", ": "), ", ") + times.Signed(r.Value) + " " + shortName(r.Name)
+		text += either(i == 0, either(waitsFirst(e), "; CPU ", ": "), ", ") + times.Signed(r.Value) + " " + shortName(r.Name)
 	}
 	return text
 }
@@ -360,17 +360,17 @@ func (d *Document) noWhy(of *trial.Diagnosis) (said string, words []string) {
 		who := nameOf(f)
 		switch {
 		case who != "" && f.Died:
-			who += " died while it was sampled: "
+			who += " died during sampling: "
 		case who != "":
 			who += ": "
 		}
-		return "Why: not known: " + clean(who+whyOf(f)) + "; the comparison does not rest on that", lastWords(f)
+		return "Why: unknown: " + clean(who+whyOf(f)) + "; the verdict does not depend on it", lastWords(f)
 	case len(of.Profiles) == 0:
-		return "Why: it cannot be sampled here: " + clean(strings.Join(of.Missing, "; ")), nil
+		return "Why: unknown: sampling is not possible here: " + clean(strings.Join(of.Missing, "; ")), nil
 	}
 	rounds := 0
 	for _, p := range of.Profiles {
 		rounds = max(rounds, p.Round)
 	}
-	return fmt.Sprintf("Why: not known: right answers and CPU time of both were seen in fewer than %d of %d rounds", why.LeastRounds, rounds), nil
+	return fmt.Sprintf("Why: unknown: fewer than %d of %d rounds have successful responses and CPU time of both", why.LeastRounds, rounds), nil
 }

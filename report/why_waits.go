@@ -19,10 +19,10 @@ func waitLines(d *trial.Diagnosis, e why.Explanation) []string {
 	times := waitTimes(e)
 	shown := e.Waits[:min(len(e.Waits), mostWaits)]
 	for _, w := range shown {
-		lines = append(lines, clip(fmt.Sprintf("  %9s  of goroutines waiting: %s", times.Signed(w.Value), waitName(e, w, shortName)), textWidth))
+		lines = append(lines, clip(fmt.Sprintf("  %9s  goroutines waiting: %s", times.Signed(w.Value), waitName(e, w, shortName)), textWidth))
 	}
 	if more := len(e.Waits) - len(shown); more > 0 {
-		lines = append(lines, fmt.Sprintf("  %9s  and at %d more places: --full", "", more))
+		lines = append(lines, fmt.Sprintf("  %9s  %d more places: add --full", "", more))
 	}
 	for _, words := range []string{unnamedWaits(d, e), unlikeProcessors(e)} {
 		if words != "" && waitSentence(e) != words {
@@ -72,12 +72,12 @@ func unnamedWaits(d *trial.Diagnosis, e why.Explanation) string {
 	case !e.Wait.Excludes0() || len(e.Waits) > 0:
 		return ""
 	case e.Places > 0:
-		return fmt.Sprintf("Of %d places at which goroutines wait none is told apart", e.Places)
+		return fmt.Sprintf("None of %d places where goroutines wait clearly differs", e.Places)
 	}
 	for _, arm := range []string{e.Candidate, e.Baseline} {
 		for _, u := range d.Untraced {
 			if u.Arm == arm && isGo(d, arm) {
-				return fmt.Sprintf("What goroutines of %s wait for has no name: %s", clean(arm), clean(u.Reason))
+				return fmt.Sprintf("What goroutines of %s wait for is unknown: %s", clean(arm), clean(u.Reason))
 			}
 		}
 	}
@@ -103,12 +103,12 @@ func (v *view) sayWaits(d *trial.Diagnosis, e why.Explanation) {
 	if len(e.Waits) == 0 {
 		return
 	}
-	v.say("Where more goroutines wait at the same time, of %d places that were looked at, in time per operation added up over goroutines:", e.Places)
+	v.say("Where more goroutines wait at the same time, of %d places looked at, in time per op added up over goroutines:", e.Places)
 	v.table(waitsTable(e, e.Waits))
 }
 
 func waitsTable(e why.Explanation, waits []why.Waiting) table {
-	t := table{columns: []string{"waiting", clean(e.Baseline), clean(e.Candidate), "difference", "interval", "goroutines at once"}}
+	t := table{columns: []string{"waiting", clean(e.Baseline), clean(e.Candidate), "difference", "interval", "waiting at the same time"}}
 	var rows []why.Row
 	for _, w := range waits {
 		rows = append(rows, w.Row)
@@ -125,7 +125,7 @@ func waitsTable(e why.Explanation, waits []why.Waiting) table {
 func tracedSentence(d *trial.Diagnosis) string {
 	var words []string
 	if slices.ContainsFunc(d.Profiles, func(p why.Profile) bool { return p.Traced != nil }) {
-		words = append(words, fmt.Sprintf("Execution traces were taken of other blocks; that cost %.2g %% of the throughput.", 100*d.TraceOverhead))
+		words = append(words, fmt.Sprintf("Execution traces were taken of other blocks; that cost %.2g%% of the throughput.", 100*d.TraceOverhead))
 	}
 	for _, u := range d.Untraced {
 		words = append(words, fmt.Sprintf("No execution traces were taken of %s: %s.", clean(u.Arm), clean(u.Reason)))

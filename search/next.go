@@ -202,7 +202,7 @@ func (s *Result) Derive() {
 	if len(held) > 0 {
 		found := trial.MergeCells(held)
 		if n := float64(found.Completed); n < s.Design.samples() && !finding.FewSamples.In(found.Warnings) {
-			found.Warnings = append(found.Warnings, finding.FewSamples.Warning("%.0f completed iterations at this rate: fewer than %.0f lie beyond the percentile", n, finding.FewSamples.Refuses))
+			found.Warnings = append(found.Warnings, finding.FewSamples.Warning("%.0f completed iterations at this rate: fewer than %.0f are above the percentile", n, finding.FewSamples.Refuses))
 		}
 		found.Warnings = append(found.Warnings, s.Warmup.Findings()...)
 		s.Found = &found
@@ -231,7 +231,7 @@ func (s *Result) verdict(low, high triedRate) Verdict {
 	}
 	switch {
 	case s.Alone != nil && s.Alone.Completed == 0:
-		reason(finding.NothingSucceeded, "one caller alone got no right answer")
+		reason(finding.NothingSucceeded, "one caller alone got no successful response")
 		return RateInvalid
 	case s.next().rate > 0 || s.Alone == nil:
 		return RateUnsettled
@@ -242,13 +242,13 @@ func (s *Result) verdict(low, high triedRate) Verdict {
 		return RateInvalid
 	case low.rate == 0:
 		if missed, _ := s.misses(*s.Alone); missed == nil && s.Design.samples() > finding.FewSamples.Refuses {
-			reason(finding.FewSamples, "%.4g/s is too much, and at lower rates %v are too short for the %.0f answers that the percentile needs",
+			reason(finding.FewSamples, "%.4g/s is too much, and at lower rates %v are too short for the %.0f responses the percentile needs",
 				high.rate, s.Design.MaxAttempt, s.Design.samples())
 			return RateInvalid
 		}
 		return RateMissed
 	case high.rate == 0:
-		reason(finding.MaxRate, "no higher rate was allowed")
+		reason(finding.MaxRate, "this is the highest rate allowed (--max-rate)")
 		return RateAtLeast
 	case high.doubted > high.missed:
 		return RateAtLeast

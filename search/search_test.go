@@ -110,7 +110,7 @@ func TestNextAttempt(t *testing.T) {
 		{[]triedRate{{12, 0, 1}}, 5, Widen},                                    // the lowest
 		{[]triedRate{{8000, 1, 0}, {9000, 0, 1}}, 8485, Narrow},                // √(8000 · 9000) = 8485.3
 		{[]triedRate{{1000, 1, 0}, {1051, 0, 1}}, 1025, Narrow},                // √1,051,000 = 1025.2
-		{[]triedRate{{1000, 1, 0}, {1050, 0, 1}}, 1000, Confirm},               // 5 % apart is near enough
+		{[]triedRate{{1000, 1, 0}, {1050, 0, 1}}, 1000, Confirm},               // 5% apart is near enough
 		{[]triedRate{{1000, 2, 0}, {1050, 0, 1}}, 1000, Confirm},               // three are needed
 		{[]triedRate{{1000, 3, 0}, {1050, 0, 1}}, 1050, Confirm},               //
 		{[]triedRate{{1000, 3, 0}, {1050, 0, 2}}, 0, ""},                       // and two
@@ -135,7 +135,7 @@ func TestNextAttempt(t *testing.T) {
 }
 
 // Near the limit outcomes are drawn: the chance to hold falls from 1 to 0 within
-// ±10 % of the capacity; and one attempt in 20 misses whatever its rate (the
+// ±10% of the capacity; and one attempt in 20 misses whatever its rate (the
 // machine stalled). The rate found must be near, and the search must end.
 func TestSearchCopesWithNoise(t *testing.T) {
 	const searches = 500
@@ -211,7 +211,7 @@ func TestSearchOverAServer(t *testing.T) {
 	}
 }
 
-// Of a server that errs once in fifty (2 %) every rate is missed, unless an objective allows as much.
+// Of a server that errs once in fifty (2%) every rate is missed, unless an objective allows as much.
 func TestSearchWithErrors(t *testing.T) {
 	for _, tt := range []struct {
 		objectives []string

@@ -45,7 +45,7 @@ func (d Design) halvings(ratio float64) int {
 
 // Outline says in a few words what a search does.
 func (d Design) Outline() string {
-	return fmt.Sprintf("attempts of at least %v at doubled rates until one misses, then between until %.3g %% apart, then repeated",
+	return fmt.Sprintf("attempts of at least %v at doubled rates until one misses, then between until %.3g%% apart, then repeated",
 		min(d.attempt(), d.MaxAttempt), 100*d.Precision)
 }
 
@@ -85,7 +85,7 @@ func (s *Result) timeUp(took time.Duration) *trial.TimeUp {
 		}
 	}
 	attempts += leastConfirmed
-	return &trial.TimeUp{Lacks: fmt.Sprintf("some %d attempts more", attempts),
+	return &trial.TimeUp{Lacks: fmt.Sprintf("about %d more attempts", attempts),
 		Needs: trial.RoundUp(took + time.Duration(attempts)*(s.warms()+s.Design.Warmup+length))}
 }
 

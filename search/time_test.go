@@ -21,8 +21,8 @@ func TestAttemptIsChosen(t *testing.T) {
 		{time.Minute, 0.05, 2400 * time.Millisecond},      // 60 ÷ 25
 		{time.Hour, 0.05, 3 * time.Second},                // no longer
 		{30 * time.Second, 0.05, 1200 * time.Millisecond}, // 30 ÷ 25
-		{10 * time.Second, 0.05, time.Second},             // 50 ms ÷ 5 %
-		{time.Minute, 0.005, 10 * time.Second},            // 50 ms ÷ 0.5 %
+		{10 * time.Second, 0.05, time.Second},             // 50 ms ÷ 5%
+		{time.Minute, 0.005, 10 * time.Second},            // 50 ms ÷ 0.5%
 	} {
 		if got := (Design{Duration: tt.most, Precision: tt.precision}).attempt(); got != tt.want {
 			t.Errorf("of %v within %v: %v, want %v", tt.most, tt.precision, got, tt.want)

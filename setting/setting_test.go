@@ -74,7 +74,7 @@ func TestFill(t *testing.T) {
 		"none is a value":      {Values{"evens": {}}, InFile, func(p *plan) { p.Evens = []even{} }},
 		"zero is a value":      {given("compare.margin", "0%"), InFile, func(p *plan) { p.Margin = 0 }},
 		"share by flag":        {given("margin", "1.5"), InFlags, func(p *plan) { p.Margin = 0.015 }},
-		"share with its %":     {given("margin", "1.5 %"), InFlags, func(p *plan) { p.Margin = 0.015 }},
+		"share with its %":     {given("margin", "1.5%"), InFlags, func(p *plan) { p.Margin = 0.015 }},
 		"list":                 {given("load.vus", "5,7"), InFile, func(p *plan) { p.Levels = []int{5, 7} }},
 		"list of one":          {given("concurrency", "5"), InFlags, func(p *plan) { p.Levels = []int{5} }},
 		"duration":             {given("load.duration", "1m30s"), InFile, func(p *plan) { p.Block = 90 * time.Second }},

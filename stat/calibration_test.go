@@ -113,8 +113,8 @@ func TestCalibrationOfSummary(t *testing.T) {
 	}
 }
 
-// The intervals of five metrics together hold all true ratios in at least 95 % of the
-// experiments, where five at 95 % each, 95.8 % at 12 rounds, would in 0.958⁵ = 81 %.
+// The intervals of five metrics together hold all true ratios in at least 95% of the
+// experiments, where five at 95% each, 95.8% at 12 rounds, would in 0.958⁵ = 81%.
 func TestCalibrationOfAmong(t *testing.T) {
 	simulated(t)
 	const experiments, metrics, tolerance = 2000, 5, 0.0195 // four times √(0.05·0.95/2000)

@@ -23,8 +23,8 @@ const (
 	// than a series that is judged alone: the number of such rounds decides.
 	unclearly = 0.5
 	// restless is the share of rounds that may then move without a reason. Of rounds of
-	// noise with a standard deviation of 10 %, neighbouring blocks correlated by 0.7, at
-	// most 25 % do (30 blocks in a round; fewer with more or less).
+	// noise with a standard deviation of 10%, neighbouring blocks correlated by 0.7, at
+	// most 25% do (30 blocks in a round; fewer with more or less).
 	restless = 0.25
 )
 
@@ -36,7 +36,7 @@ const (
 //   - a change within rounds that repeats, see RepeatedChange.
 //   - rounds that are not steady by themselves: each is judged like a series by Steady, but
 //     with four times the tolerance and half as much above correlated noise, and more rounds fail than the quarter that strongly correlated
-//     noise would explain (binomial test at 1 %: 4 of 4 rounds, 6 of 8, 8 of 12).
+//     noise would explain (binomial test at 1%: 4 of 4 rounds, 6 of 8, 8 of 12).
 //
 // tolerance is a fraction, usually 0.05. Rounds of fewer than 4 blocks count for
 // neither test, of fewer than 10 only for the first, and so do not those with values
@@ -44,16 +44,16 @@ const (
 func Course(rounds [][]float64, tolerance float64) []finding.Warning {
 	var seen string
 	if ratio, over := RepeatedChange(rounds, tolerance); over > 0 {
-		seen = fmt.Sprintf("a change of %+.1f %% from the start of a round to its end, which repeats over %d rounds", 100*(ratio-1), over)
+		seen = fmt.Sprintf("a change of %+.1f%% from the start of a round to its end, which repeats over %d rounds", 100*(ratio-1), over)
 	} else if seen = restlessRounds(rounds, roughly*tolerance); seen == "" {
 		return nil
 	}
-	return []finding.Warning{finding.NotSteady.Warning("no steady state: %s", seen)}
+	return []finding.Warning{finding.NotSteady.Warning("not steady: %s", seen)}
 }
 
 // RepeatedChange returns the factor by which values change from the start to the end of rounds, and over how many of
 // them; 0: it does not repeat. The Theil–Sen change of each round, in logarithms, is tested over rounds as in
-// Paired, at 1 %, and must be at least tolerance, a fraction. An unfinished warm-up or a leak begins anew with
+// Paired, at 1%, and must be at least tolerance, a fraction. An unfinished warm-up or a leak begins anew with
 // each round's processes; the drift of the machine does not. This needs 8 rounds of 4 blocks or more, or 7 that all
 // agree, which is as many as end a comparison at its first look.
 func RepeatedChange(rounds [][]float64, tolerance float64) (ratio float64, over int) {
@@ -90,7 +90,7 @@ func restlessRounds(rounds [][]float64, tolerance float64) string {
 	if moved == 0 || noise.Survival(float64(moved-1)) > courseLevel {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d rounds moved by themselves, the last of them with %s", moved, judged, last)
+	return fmt.Sprintf("%d of %d rounds changed within themselves, the last with %s", moved, judged, last)
 }
 
 // logarithms is nil when a value has none.

@@ -26,7 +26,7 @@ func always(shape func(float64) float64) func(*rand.Rand) func(float64) float64 
 	return func(*rand.Rand) func(float64) float64 { return shape }
 }
 
-// Strongly correlated noise of 10 % is called unsteady in at most 1 % by each of the two
+// Strongly correlated noise of 10% is called unsteady in at most 1% by each of the two
 // tests. 150 courses each of nine sizes; at 0.01 that is 0.01 + 4·√(0.01·0.99/1350) = 0.0208.
 func TestCalibrationOfCourse(t *testing.T) {
 	simulated(t)
@@ -42,7 +42,7 @@ func TestCalibrationOfCourse(t *testing.T) {
 		}
 	}
 	share := float64(alarms) / float64(all)
-	t.Logf("steady courses with noise of 10 %%, correlated by 0.7: called unsteady in %.2f %% of %d", 100*share, all)
+	t.Logf("steady courses with noise of 10%%, correlated by 0.7: called unsteady in %.2f%% of %d", 100*share, all)
 	if share > 0.0208 {
 		t.Errorf("false alarms in %.4f, want at most 0.01", share)
 	}
@@ -56,15 +56,15 @@ func TestCourseFinds(t *testing.T) {
 		noise          float64
 		draw           func(r *rand.Rand) func(float64) float64
 	}{
-		{"leak of 15 % in each round", "which repeats over 12 rounds", 12, 8, 0.05, always(ramp(-0.15))},
+		{"leak of 15% in each round", "which repeats over 12 rounds", 12, 8, 0.05, always(ramp(-0.15))},
 		{"warm-up of the first third", "which repeats over 12 rounds", 12, 16, 0.05, always(func(at float64) float64 {
 			return 1 - 0.5*math.Exp(-6*at)
 		})},
-		{"oscillation of ±30 %", "an oscillation", 8, 40, 0.05, func(r *rand.Rand) func(float64) float64 {
+		{"oscillation of ±30%", "an oscillation", 8, 40, 0.05, func(r *rand.Rand) func(float64) float64 {
 			periods, phase := 2+4*r.Float64(), r.Float64()
 			return func(at float64) float64 { return 1 + 0.3*math.Sin(2*math.Pi*(periods*at+phase)) }
 		}},
-		{"step of 30 %, up or down", "rounds moved by themselves", 8, 30, 0.1, func(r *rand.Rand) func(float64) float64 {
+		{"step of 30%, up or down", "rounds changed within themselves", 8, 30, 0.1, func(r *rand.Rand) func(float64) float64 {
 			return step(0.3*float64(1-2*r.IntN(2)), 0.3+0.4*r.Float64())
 		}},
 	}
@@ -84,7 +84,7 @@ func TestCourseFinds(t *testing.T) {
 	}
 }
 
-// A machine that loses 15 % over the whole experiment, 1 % in each of 15 rounds, is not the
+// A machine that loses 15% over the whole experiment, 1% in each of 15 rounds, is not the
 // arm's doing and is removed by pairing.
 func TestCourseIgnoresTheDriftOfTheMachine(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 15))
@@ -103,7 +103,7 @@ func TestCourseText(t *testing.T) {
 	// 1.1 times per block over 5 blocks: 1.1⁴ = 1.4641
 	rising := slices.Repeat([][]float64{{1, 1.1, 1.21, 1.331, 1.4641}}, 8)
 	ws := Course(rising, 0.05)
-	if len(ws) != 1 || ws[0].Text != "no steady state: a change of +46.4 % from the start of a round to its end, which repeats over 8 rounds" {
+	if len(ws) != 1 || ws[0].Text != "not steady: a change of +46.4% from the start of a round to its end, which repeats over 8 rounds" {
 		t.Errorf("%v", ws)
 	}
 	if ws = Course(rising, 0.47); ws != nil {
@@ -126,7 +126,7 @@ func TestCourseText(t *testing.T) {
 		t.Errorf("3 rounds: %v", ws)
 	}
 	ws = Course([][]float64{square, falling, square, falling}, 0.05)
-	if len(ws) != 1 || !strings.HasPrefix(ws[0].Text, "no steady state: 4 of 4 rounds moved by themselves, the last of them with a ") {
+	if len(ws) != 1 || !strings.HasPrefix(ws[0].Text, "not steady: 4 of 4 rounds changed within themselves, the last with a ") {
 		t.Errorf("4 rounds: %v", ws)
 	}
 }

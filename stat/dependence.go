@@ -30,7 +30,7 @@ const (
 //     points of a test for clusters", JASA 64), compared with that of uniform noise, which
 //     of all noises with one mode is the easiest to split.
 //
-// Each raises a false alarm in at most 1 % of sets of independent rounds. Fewer than 12
+// Each raises a false alarm in at most 1% of sets of independent rounds. Fewer than 12
 // rounds, or input that Paired refuses, say nothing either way: no warning.
 func Dependence(logRatios []float64) []finding.Warning {
 	if len(logRatios) < fewestDependent || checkLogRatios(logRatios) != nil {
@@ -38,15 +38,15 @@ func Dependence(logRatios []float64) []finding.Warning {
 	}
 	var ws []finding.Warning
 	if correlation, p := bartels(logRatios); p <= dependenceLevel {
-		ws = append(ws, finding.Autocorrelated.Warning("neighbouring rounds are alike (rank correlation %.2f): the machine comes in moods that outlast a round, "+
+		ws = append(ws, finding.Autocorrelated.Warning("neighbouring rounds are correlated (%.2f): the machine changes more slowly than a round, "+
 			"so the interval is too narrow", correlation))
 	}
 	if p, _ := mannKendall(logRatios); p <= dependenceLevel {
-		ws = append(ws, finding.DriftingRounds.Warning("the ratio changed by %+.1f %% from the first round to the last: there is no single ratio to estimate",
+		ws = append(ws, finding.DriftingRounds.Warning("the ratio changed by %+.1f%% from the first round to the last: no one number describes it",
 			100*math.Expm1(theilSen(logRatios))))
 	}
 	if split, low, high := twoGroups(logRatios); split > mostSplit(len(logRatios)) {
-		ws = append(ws, finding.Bimodal.Warning("rounds fall into two groups, around a ratio of %.4g and of %.4g: the ratio between them describes neither",
+		ws = append(ws, finding.Bimodal.Warning("rounds fall into two groups, around ratios of %.4g and %.4g: one ratio describes neither",
 			math.Exp(low), math.Exp(high)))
 	}
 	return ws
@@ -105,7 +105,7 @@ func twoGroups(values []float64) (share, low, high float64) {
 }
 
 // mostSplit is the share of the variance that the best split of n uniform values
-// explains in all but 1 % of cases: 3/4 for very many, and a term for few that was
+// explains in all but 1% of cases: 3/4 for very many, and a term for few that was
 // fitted from above to 20000 simulations each of 12 to 200 values.
 func mostSplit(n int) float64 {
 	return 0.75 + 0.65/math.Sqrt(float64(n))

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// On independent rounds each warning comes in at most 1 %. 1000 series of each noise have
+// On independent rounds each warning comes in at most 1%. 1000 series of each noise have
 // a standard deviation of 0.0031 at 0.01, three of them are 0.0095; over all seven noises
 // it is 0.0012, and 0.0036. The noise with three modes may be called bimodal.
 func TestCalibrationOfDependence(t *testing.T) {
@@ -39,7 +39,7 @@ func TestCalibrationOfDependence(t *testing.T) {
 		}
 		for code, count := range total {
 			share := float64(count) / float64(experiments*len(noises))
-			t.Logf("%d independent rounds: %s in %.2f %%", n, code, 100*share)
+			t.Logf("%d independent rounds: %s in %.2f%%", n, code, 100*share)
 			if share > 0.0136 {
 				t.Errorf("%d rounds: %s in %.4f of all series, want at most 0.01", n, code, share)
 			}
@@ -100,13 +100,13 @@ func moods(r *rand.Rand, n int, correlation float64) []float64 {
 func TestDependenceText(t *testing.T) {
 	rising := drawn(12, func(i int) float64 { return 0.01 * float64(i) }) // 11 steps: e^0.11 = 1.116
 	ws := Dependence(rising)
-	if codes(ws) != "autocorrelated drifting_rounds" || !strings.Contains(ws[1].Text, "by +11.6 % from") {
+	if codes(ws) != "autocorrelated drifting_rounds" || !strings.Contains(ws[1].Text, "by +11.6% from") {
 		t.Errorf("rising: %v", ws)
 	}
-	// alternation is not likeness, and two groups of 6: ln 1.1 and ln 1.3 with 0.1 % of scatter
+	// alternation is not likeness, and two groups of 6: ln 1.1 and ln 1.3 with 0.1% of scatter
 	two := drawn(12, func(i int) float64 { return math.Log(1.1+0.2*float64(i%2)) + 0.001*float64(i%3) })
 	ws = Dependence(two)
-	if codes(ws) != "bimodal" || !strings.Contains(ws[0].Text, "ratio of 1.101 and of 1.301") {
+	if codes(ws) != "bimodal" || !strings.Contains(ws[0].Text, "ratios of 1.101 and 1.301") {
 		t.Errorf("two groups: %v", ws)
 	}
 	if ws = Dependence(two[:11]); ws != nil {

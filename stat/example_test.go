@@ -19,13 +19,13 @@ func ExamplePaired() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("ratio %.4f [%.3f, %.3f] at %.1f %%, p = %.3f\n", e.Ratio, e.Low, e.High, 100*e.Confidence, e.P)
+	fmt.Printf("ratio %.4f [%.3f, %.3f] at %.1f%%, p = %.3f\n", e.Ratio, e.Low, e.High, 100*e.Confidence, e.P)
 	fmt.Println(stat.Decide(e, 0.02, stat.HigherIsFaster))
 
 	e, _ = stat.Paired(logs[:5], 0.95)
 	fmt.Println(stat.Decide(e, 0.02, stat.HigherIsFaster), e.Warnings[0].Text)
 	// Output:
-	// ratio 1.0345 [1.018, 1.055] at 96.9 %, p = 0.031
+	// ratio 1.0345 [1.018, 1.055] at 96.9%, p = 0.031
 	// FASTER
-	// INCONCLUSIVE 5 rounds cannot support an interval at 95 % confidence: at least 6 are needed
+	// INCONCLUSIVE 5 rounds are too few for an interval at 95% confidence, which needs at least 6
 }

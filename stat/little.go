@@ -31,9 +31,9 @@ type Occupancy struct {
 //	residual        = 1 − X·T/N
 //
 // S must be the service time; with response times the law would be an identity.
-// Warnings: generator_share when more than 10 % of the cycle is outside the call,
-// generator_saturated instead when more than 30 % is, little_mismatch when the figures
-// miss the law by more than 5 % and so cannot all be means of the same run. An error
+// Warnings: generator_share when more than 10% of the cycle is outside the call,
+// generator_saturated instead when more than 30% is, little_mismatch when the figures
+// miss the law by more than 5% and so cannot all be means of the same run. An error
 // means a figure that is not positive (iterationMean may be 0) or not finite.
 func Little(vus, throughput float64, serviceMean, iterationMean time.Duration) (Occupancy, error) {
 	if !(vus > 0) || math.IsInf(vus, 0) {
@@ -65,15 +65,15 @@ func (o Occupancy) warnings(vus, mismatch float64) []finding.Warning {
 	var ws []finding.Warning
 	switch {
 	case o.ShareOutside > finding.GeneratorShare.Refuses:
-		ws = append(ws, finding.GeneratorSaturated.Warning("%.0f %% of each cycle was spent outside the call: the target held %.3g calls of %.4g callers, "+
-			"so these figures describe the generator", 100*o.ShareOutside, o.CallsInFlight, vus))
+		ws = append(ws, finding.GeneratorSaturated.Warning("%.0f%% of each cycle was spent outside the call: the server had %.3g calls of %.4g callers, "+
+			"so these numbers describe the load generator", 100*o.ShareOutside, o.CallsInFlight, vus))
 	case o.ShareOutside > finding.GeneratorShare.Warns:
-		ws = append(ws, finding.GeneratorShare.Warning("%.0f %% of each cycle was spent outside the call: the target held %.3g calls of %.4g callers",
+		ws = append(ws, finding.GeneratorShare.Warning("%.0f%% of each cycle was spent outside the call: the server had %.3g calls of %.4g callers",
 			100*o.ShareOutside, o.CallsInFlight, vus))
 	}
 	if mismatch > finding.LittleMismatch.Warns {
-		ws = append(ws, finding.LittleMismatch.Warning("throughput, mean times and concurrency miss Little's law by %.0f %%: "+
-			"they are not all means of the same window", 100*mismatch))
+		ws = append(ws, finding.LittleMismatch.Warning("throughput, mean times and concurrency miss Little's law by %.0f%%: "+
+			"they are not all means over the same window", 100*mismatch))
 	}
 	return ws
 }

@@ -20,7 +20,7 @@ const (
 // Effect is the candidate relative to the baseline, over rounds. The zero value
 // claims nothing: no rounds, no interval.
 type Effect struct {
-	// Ratio is candidate ÷ baseline: 1.05 is 5 % more. Always positive.
+	// Ratio is candidate ÷ baseline: 1.05 is 5% more. Always positive.
 	Ratio float64 `json:"ratio"`
 	// Low and High are the ends of the interval for the ratio, both included; they
 	// exist only when Bounded says so.
@@ -128,7 +128,7 @@ func FewestRounds(level float64) int {
 }
 
 func tooFewRounds(have int, confidence float64) finding.Warning {
-	return finding.TooFewRounds.Warning("%d rounds cannot support an interval at %.4g %% confidence: at least %d are needed",
+	return finding.TooFewRounds.Warning("%d rounds are too few for an interval at %.4g%% confidence, which needs at least %d",
 		have, 100*confidence, FewestRounds(1-confidence))
 }
 

@@ -35,7 +35,7 @@ func codes(ws []finding.Warning) string {
 
 // The depression scale of nine patients before and after tranquilizer (Hollander,
 // Wolfe and Chicken, examples 3.1, 3.3 and 3.4; also R's example for wilcox.test):
-// W = 5, two-sided p = 20/512, estimate −0.46, interval (−0.786, −0.010) at 96.1 %.
+// W = 5, two-sided p = 20/512, estimate −0.46, interval (−0.786, −0.010) at 96.1%.
 func TestPairedAgreesWithHollanderWolfe(t *testing.T) {
 	before := []float64{1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30}
 	after := []float64{0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29}

@@ -72,7 +72,7 @@ func Spread(logRatios []float64, confidence float64) float64 {
 //	ln(1 + difference) = (z(confidence) + z₁(power)) · spread ÷ √(rounds − z(confidence)²/2)
 //
 // with the confidence that so many rounds really have, which comes in steps. Where only
-// rounds that all agree are significant (6 at 95 %) it is at least
+// rounds that all agree are significant (6 at 95%) it is at least
 // spread · z₁(power^(1/rounds)), which makes them all agree that often. It is +Inf when so
 // few rounds find nothing at that confidence, and for more than 2000.
 func Smallest(spread float64, rounds int, confidence, power float64) float64 {

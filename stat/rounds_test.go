@@ -18,11 +18,11 @@ func pilot(n int, d, sd float64) []float64 {
 	return logs
 }
 
-// With spread s and effect d: to exclude 1 at 95 % with power 90 % a normal sample
+// With spread s and effect d: to exclude 1 at 95% with power 90% a normal sample
 // needs (1.960+1.282)² = 10.51 times (s/d)², the signed-rank test π/3 as many (its
 // efficiency is 3/π), plus 1.96²/2 = 1.92.
 func TestRoundsNeeded(t *testing.T) {
-	const have = 400 // the interval of so many normal rounds gives s·√(π/3) within 2 %
+	const have = 400 // the interval of so many normal rounds gives s·√(π/3) within 2%
 	tests := []struct {
 		name          string
 		effect, sd    float64
@@ -30,21 +30,21 @@ func TestRoundsNeeded(t *testing.T) {
 		want          float64 // in all
 	}{
 		// 10.51·(3/2)²·1.047 + 1.92 = 26.7
-		{"2 % at 3 %", 0.02, 0.03, 0, 0.9, 26.7},
+		{"2% at 3%", 0.02, 0.03, 0, 0.9, 26.7},
 		// 7.85·(5/2)²·1.047 + 1.92 = 53.3
-		{"2 % at 5 %, power 80 %", 0.02, 0.05, 0, 0.8, 53.3},
+		{"2% at 5%, power 80%", 0.02, 0.05, 0, 0.8, 53.3},
 		// within: z(0.9) = 1.645, (1.960+1.645)² = 13.0, L = ln 1.02 = 0.0198:
 		// 13.0·(2/1.98)²·1.047 + 1.92 = 15.8
-		{"no effect, margin 2 %", 0, 0.02, 0.02, 0.9, 15.8},
+		{"no effect, margin 2%", 0, 0.02, 0.02, 0.9, 15.8},
 		// exclude: 10.51·(3/0.5)²·1.047 = 396; within: 13.0·(3/1.48)²·1.047 + 1.92 = 57.8
-		{"small effect, margin 2 %", 0.005, 0.03, 0.02, 0.9, 57.8},
+		{"small effect, margin 2%", 0.005, 0.03, 0.02, 0.9, 57.8},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			logs := pilot(have, tt.effect, tt.sd)
 			w := newWalsh(logs, nil)
 			if got, want := w.spread(0.05), tt.sd*math.Sqrt(math.Pi/3); math.Abs(got/want-1) > 0.02 {
-				t.Errorf("spread %g, want %g within 2 %%", got, want)
+				t.Errorf("spread %g, want %g within 2%%", got, want)
 			}
 			// fewer rounds with the same spread: what is asked for is a total
 			more, ok := RoundsNeeded(pilot(12, tt.effect, tt.sd*1.03), nil, tt.margin, 0.95, tt.power)
@@ -94,7 +94,7 @@ func TestRoundsNeededProperties(t *testing.T) {
 		narrow, okNarrow := RoundsNeeded(logs, nil, 0.01, 0.95, 0.9)
 		wide, okWide := RoundsNeeded(logs, nil, 0.05, 0.95, 0.9)
 		if okNarrow && (!okWide || wide > narrow) {
-			t.Fatalf("%d rounds (%v) for 1 %%, %d (%v) for 5 %%", narrow, okNarrow, wide, okWide)
+			t.Fatalf("%d rounds (%v) for 1%%, %d (%v) for 5%%", narrow, okNarrow, wide, okWide)
 		}
 		if okWide && (wide < 1 || len(logs)+wide < 6 || len(logs)+wide > maxPlannedRounds+len(logs)) {
 			t.Fatalf("%d rounds and %d more", len(logs), wide)
@@ -103,7 +103,7 @@ func TestRoundsNeededProperties(t *testing.T) {
 }
 
 // The table of docs/statistics.md, as far as it is cheap to play through: with so many
-// normal rounds a true difference is found with a power of 90 %. 1000 experiments at a
+// normal rounds a true difference is found with a power of 90%. 1000 experiments at a
 // chance of 0.9 have a standard deviation of √(0.9·0.1/1000) = 0.0095; three are 0.028.
 func TestTableOfRounds(t *testing.T) {
 	simulated(t)
@@ -132,7 +132,7 @@ func TestTableOfRounds(t *testing.T) {
 	}
 }
 
-// What is asked for 2 % at a spread of 3 % is what the table says, and found at least
+// What is asked for 2% at a spread of 3% is what the table says, and found at least
 // nine times in ten there.
 func TestRoundsNeededAgreesWithTheTable(t *testing.T) {
 	more, ok := RoundsNeeded(pilot(24, 0.02, 0.03*1.015), nil, 0, 0.95, 0.9)
@@ -169,8 +169,8 @@ func TestSmallest(t *testing.T) {
 		confidence, power float64
 		want              float64
 	}{
-		{0.03, 30, 0.95, 0.9, 0.01852},    // 95.01 %: (1.961+1.282)·0.03/√(30−1.92) = 0.01836
-		{0.03, 12, 0.95, 0.9, 0.03200},    // 95.75 %: (2.029+1.282)·0.03/√(12−2.06) = 0.03150
+		{0.03, 30, 0.95, 0.9, 0.01852},    // 95.01%: (1.961+1.282)·0.03/√(30−1.92) = 0.01836
+		{0.03, 12, 0.95, 0.9, 0.03200},    // 95.75%: (2.029+1.282)·0.03/√(12−2.06) = 0.03150
 		{0.03, 6, 0.95, 0.9, 0.06535},     // all six agree: z₁(0.9^(1/6) = 0.98259) = 2.110: 0.0633
 		{0.03, 6, 0.95, 0.5, 0.03729},     // z₁(0.5^(1/6) = 0.8909) = 1.2313: 0.03694; not 1.96·0.03/√4.08 = 0.029
 		{0, 12, 0.95, 0.9, 0},             // nothing scatters
@@ -203,7 +203,7 @@ func TestSmallestIsFound(t *testing.T) {
 			}
 		}
 		share := float64(found) / 2000
-		t.Logf("%d rounds, spread 3 %%: %.2f %% is found in %.1f %%", rounds, 100*math.Expm1(effect), 100*share)
+		t.Logf("%d rounds, spread 3%%: %.2f%% is found in %.1f%%", rounds, 100*math.Expm1(effect), 100*share)
 		if share < 0.88 || share > 0.96 {
 			t.Errorf("%d rounds: found in %.3f, want 0.9", rounds, share)
 		}

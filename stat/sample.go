@@ -77,7 +77,7 @@ func (s Sample) Summary(confidence float64) (Summary, error) {
 	}
 	s.bound(&sum, 1-confidence)
 	if sum.Confidence == 0 {
-		sum.Warnings = append(sum.Warnings, finding.TooFewValues.Warning("%d values cannot support an interval of the median at %.4g %% confidence: at least %d are needed",
+		sum.Warnings = append(sum.Warnings, finding.TooFewValues.Warning("%d values are too few for an interval of the median at %.4g%% confidence, which needs at least %d",
 			n, 100*confidence, FewestRounds(1-confidence)))
 	}
 	if n > 1 && sum.Min == sum.Max {

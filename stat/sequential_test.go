@@ -78,7 +78,7 @@ func TestSequentialLevelsHold(t *testing.T) {
 		if share := float64(alarms) / experiments; share > tt.level+tt.off || share < tt.least {
 			t.Errorf("looks at %v: false alarms in %.4f, want %g to %g", tt.looks, share, tt.least, tt.level)
 		} else {
-			t.Logf("looks at %v, levels %.4f: false alarms in %.2f %% of %d", tt.looks, levels, 100*share, experiments)
+			t.Logf("looks at %v, levels %.4f: false alarms in %.2f%% of %d", tt.looks, levels, 100*share, experiments)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import "math"
 // means none.
 type Variance struct {
 	// Block is the standard deviation of one pair of blocks within its round, in
-	// logarithms: 0.03 is about 3 %.
+	// logarithms: 0.03 is about 3%.
 	Block float64 `json:"block"`
 	// Round is the standard deviation of what all pairs of a round have in common.
 	// More pairs do not lessen it, more rounds do.

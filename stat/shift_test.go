@@ -8,7 +8,7 @@ import (
 )
 
 // The same nine patients as in TestPairedAgreesWithHollanderWolfe, in the units of the
-// scale: W = 5, two-sided p = 20/512, estimate −0.46, interval (−0.786, −0.010) at 96.1 %.
+// scale: W = 5, two-sided p = 20/512, estimate −0.46, interval (−0.786, −0.010) at 96.1%.
 func TestDifferencesAgreeWithHollanderWolfe(t *testing.T) {
 	before := []float64{1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30}
 	after := []float64{0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29}

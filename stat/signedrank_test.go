@@ -66,7 +66,7 @@ func TestSignedRankTailAtSixtyRounds(t *testing.T) {
 
 // Where counting ends and the approximation begins they must agree. The next term of
 // the Edgeworth series is κ/24·|z³−3z|·φ(z) with excess kurtosis κ = −3.6/n = −0.018:
-// at most 0.00041 (z = 0.74), and below 0.00012 in the outer 5 % where verdicts are made.
+// at most 0.00041 (z = 0.74), and below 0.00012 in the outer 5% where verdicts are made.
 func TestNormalTailAgreesWithExactTail(t *testing.T) {
 	exact, normal := exactTail(exactRounds), normalSignedRankTail(exactRounds)
 	for w := range exact {

@@ -29,14 +29,14 @@ const SteadyThroughput = 0.05
 // code not_steady whose text says what was seen:
 //
 //   - a trend: Mann–Kendall test (Mann 1945, Econometrica 13; Kendall, "Rank Correlation
-//     Methods") at 0.5 %, sized by the Theil–Sen slope (Sen 1968, JASA 63) over the whole
+//     Methods") at 0.5%, sized by the Theil–Sen slope (Sen 1968, JASA 63) over the whole
 //     series;
 //   - a shift of the level: rank-sum tests (Mann and Whitney 1947, Ann. Math. Statist.
-//     18) at nine evenly spaced splits, together at 2 % (Bonferroni), sized by the
+//     18) at nine evenly spaced splits, together at 2% (Bonferroni), sized by the
 //     difference of the medians of the two parts;
 //   - an oscillation: the largest ordinate of the periodogram (Fisher 1929, "Tests of
 //     significance in harmonic analysis", Proc. R. Soc. A 125; the first term of his
-//     formula, an upper bound) of the values' normal scores, at 1 %, sized from trough to
+//     formula, an upper bound) of the values' normal scores, at 1%, sized from trough to
 //     peak of the wave of about that frequency that fits the values best.
 //
 // Each must also be large: at least tolerance, a fraction of the series' median (0.05
@@ -46,18 +46,18 @@ const SteadyThroughput = 0.05
 // take for movement. Ranks make lone outliers harmless. A shift cannot be shown when the
 // shorter part has fewer than about 3 values.
 //
-// On independent noise all three together raise a false alarm in at most 1.5 % of
-// series; where neighbours correlate by 0.3 in 0.5 to 4 % of those with 60 to 20 values,
-// and by 0.7 in 2 to 16 %.
+// On independent noise all three together raise a false alarm in at most 1.5% of
+// series; where neighbours correlate by 0.3 in 0.5 to 4% of those with 60 to 20 values,
+// and by 0.7 in 2 to 16%.
 //
 // A series of fewer than 10 values, with values that are not finite, or with a median
 // that is not positive, cannot be judged: one warning steadiness_unknown.
 func Steady(series []float64, tolerance float64) []finding.Warning {
 	if reason := whyNotJudged(series); reason != "" {
-		return []finding.Warning{finding.SteadinessUnknown.Warning("the steady state was not judged: %s", reason)}
+		return []finding.Warning{finding.SteadinessUnknown.Warning("steadiness is unknown: %s", reason)}
 	}
 	if seen := movements(series, tolerance, clearly); seen != nil {
-		return []finding.Warning{finding.NotSteady.Warning("no steady state: %s", strings.Join(seen, "; "))}
+		return []finding.Warning{finding.NotSteady.Warning("not steady: %s", strings.Join(seen, "; "))}
 	}
 	return nil
 }
@@ -69,13 +69,13 @@ func movements(series []float64, tolerance, clear float64) []string {
 	short := condense(series, mostSlopes)
 	var seen []string
 	if change := trend(short, clear) / level; math.Abs(change) >= tolerance && change != 0 {
-		seen = append(seen, fmt.Sprintf("a trend of %+.1f %% from start to end", 100*change))
+		seen = append(seen, fmt.Sprintf("a trend of %+.1f%% from start to end", 100*change))
 	}
 	if size, at := shift(short, clear); math.Abs(size/level) >= tolerance && size != 0 {
-		seen = append(seen, fmt.Sprintf("a shift of %+.1f %% after %.0f %% of the time", 100*size/level, 100*at))
+		seen = append(seen, fmt.Sprintf("a shift of %+.1f%% after %.0f%% of the time", 100*size/level, 100*at))
 	}
 	if swing, period := oscillation(series, clear); swing/level >= tolerance && swing != 0 {
-		seen = append(seen, fmt.Sprintf("an oscillation of %.1f %% from trough to peak every %.3g values",
+		seen = append(seen, fmt.Sprintf("an oscillation of %.1f%% from trough to peak every %.3g values",
 			100*swing/level, period))
 	}
 	return seen
@@ -83,7 +83,7 @@ func movements(series []float64, tolerance, clear float64) []string {
 
 func whyNotJudged(series []float64) string {
 	if len(series) < fewestSteady {
-		return fmt.Sprintf("%d values, at least %d are needed", len(series), fewestSteady)
+		return fmt.Sprintf("%d values, but at least %d are needed", len(series), fewestSteady)
 	}
 	for _, v := range series {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

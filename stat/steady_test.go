@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// series draws n values around 1000 with 2 % noise, bent by shape: a factor for each
+// series draws n values around 1000 with 2% noise, bent by shape: a factor for each
 // position in [0, 1).
 func series(r *rand.Rand, n int, shape func(at float64) float64) []float64 {
 	values := make([]float64, n)
@@ -39,8 +39,8 @@ func wave(size, periods float64) func(float64) float64 {
 	return func(at float64) float64 { return 1 + size/2*math.Sin(2*math.Pi*periods*at) }
 }
 
-// Each shape is told from flat noise and called what it is. Noise is 2 %, so a ramp
-// of 15 % over 30 values and the like are far beyond chance; seeds are fixed.
+// Each shape is told from flat noise and called what it is. Noise is 2%, so a ramp
+// of 15% over 30 values and the like are far beyond chance; seeds are fixed.
 func TestSteadyOnLabelledSeries(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -76,14 +76,14 @@ func TestSteadyOnLabelledSeries(t *testing.T) {
 		}
 	}
 	if right < all*95/100 {
-		t.Errorf("%d of %d series judged right, want 95 %%", right, all)
+		t.Errorf("%d of %d series judged right, want 95%%", right, all)
 	}
 }
 
-// On independent noise each of the three tests may err in 0.5 %, all three together in
-// 1.5 %; no size is too small here. 700 series of each of seven noises at 0.015 have a
+// On independent noise each of the three tests may err in 0.5%, all three together in
+// 1.5%; no size is too small here. 700 series of each of seven noises at 0.015 have a
 // standard deviation of √(0.015·0.985/4900) = 0.0017; three of them are 0.0052, so that
-// 2 % in all is kept. A single noise may come out at 0.015 + 4·0.0046 = 0.034.
+// 2% in all is kept. A single noise may come out at 0.015 + 4·0.0046 = 0.034.
 func TestCalibrationOfSteady(t *testing.T) {
 	simulated(t)
 	const experiments = 700
@@ -110,9 +110,9 @@ func TestCalibrationOfSteady(t *testing.T) {
 	}
 }
 
-// Throughput is correlated from second to second. With noise of 2 % (lag-one
+// Throughput is correlated from second to second. With noise of 2% (lag-one
 // correlation 0.7) the tests alone cry wolf; comparing with what such noise explains
-// leaves less than 10 %, and with a tolerance of 5 % at most 1 % of the series. Tolerance of
+// leaves less than 10%, and with a tolerance of 5% at most 1% of the series. Tolerance of
 // the test: 1000 series, 4·√(0.01·0.99/1000) = 0.0126.
 func TestSteadyOnCorrelatedNoise(t *testing.T) {
 	simulated(t)
@@ -169,7 +169,7 @@ func TestSteadyText(t *testing.T) {
 		linear[i] = float64(100 + i) // 100 … 120: +20 of a median of 110
 	}
 	ws := Steady(linear, 0.05)
-	if len(ws) != 1 || ws[0].Code != "not_steady" || !strings.Contains(ws[0].Text, "a trend of +18.2 % from start to end") {
+	if len(ws) != 1 || ws[0].Code != "not_steady" || !strings.Contains(ws[0].Text, "a trend of +18.2% from start to end") {
 		t.Errorf("got %v", ws)
 	}
 	square := make([]float64, 40)
@@ -177,7 +177,7 @@ func TestSteadyText(t *testing.T) {
 		square[i] = 90 + 20*float64(i/20) // 90 … 90, 110 … 110: +20 of a median of 100
 	}
 	ws = Steady(square, 0.05)
-	if len(ws) != 1 || !strings.Contains(ws[0].Text, "a shift of +20.0 % after 50 % of the time") {
+	if len(ws) != 1 || !strings.Contains(ws[0].Text, "a shift of +20.0% after 50% of the time") {
 		t.Errorf("got %v", ws)
 	}
 	sine := make([]float64, 41)
@@ -185,7 +185,7 @@ func TestSteadyText(t *testing.T) {
 		sine[i] = 100 + 5*math.Sin(2*math.Pi*4*float64(i)/41)
 	}
 	ws = Steady(sine, 0.05)
-	if len(ws) != 1 || !strings.Contains(ws[0].Text, "an oscillation of 10.0 % from trough to peak every 10.2 values") {
+	if len(ws) != 1 || !strings.Contains(ws[0].Text, "an oscillation of 10.0% from trough to peak every 10.2 values") {
 		t.Errorf("got %v", ws)
 	}
 	alternating := make([]float64, 30)

@@ -50,7 +50,7 @@ func Unpaired(baseline, candidate []float64, confidence float64) (Effect, error)
 	}
 	e := newDifferences(baseline, candidate).effect(min(len(baseline), len(candidate)), confidence)
 	if !e.Bounded() {
-		e.Warnings = append(e.Warnings, finding.TooFewRounds.Warning("%d and %d rounds cannot support an interval at %.4g %% confidence: at least %d of each are needed",
+		e.Warnings = append(e.Warnings, finding.TooFewRounds.Warning("%d and %d rounds are too few for an interval at %.4g%% confidence, which needs at least %d of each",
 			len(baseline), len(candidate), 100*confidence, fewestUnpaired(e.Level)))
 	}
 	if identical(baseline) && identical(candidate) && e.Rounds > 1 {

@@ -22,7 +22,7 @@ func mustUnpaired(t testing.TB, baseline, candidate []float64, confidence float6
 
 // Example 4.1 of Hollander, Wolfe and Chicken (permeability of the chorioamnion): with
 // the 10 values at term as baseline and the 5 early ones as candidate, W = 30, so U =
-// 30 − 5·6/2 = 15, one-sided P = 0.1272, shift −0.305, 96 % interval (−0.76, 0.15).
+// 30 − 5·6/2 = 15, one-sided P = 0.1272, shift −0.305, 96% interval (−0.76, 0.15).
 func TestUnpairedPublishedExample(t *testing.T) {
 	term := []float64{0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46}
 	early := []float64{1.15, 0.88, 0.90, 0.74, 1.21}
@@ -47,7 +47,7 @@ func TestUnpairedPublishedExample(t *testing.T) {
 	}
 }
 
-// Printed two-sided critical values at 5 %: the largest U that is significant.
+// Printed two-sided critical values at 5%: the largest U that is significant.
 func TestRankSumCriticalValues(t *testing.T) {
 	for _, c := range []struct{ m, n, want int }{
 		{4, 4, 0}, {5, 5, 2}, {6, 6, 5}, {8, 8, 13}, {10, 10, 23}, {5, 10, 8}, {8, 15, 29}, {20, 20, 127},
@@ -117,7 +117,7 @@ func TestUnpairedTooFewRounds(t *testing.T) {
 		confidence          float64
 		want                string // "" is bounded
 	}{
-		{3, 3, 0.95, "3 and 3 rounds cannot support an interval at 95 % confidence: at least 4 of each are needed"}, // 2/20
+		{3, 3, 0.95, "3 and 3 rounds are too few for an interval at 95% confidence, which needs at least 4 of each"}, // 2/20
 		{4, 4, 0.95, ""},                    // 2/70 = 0.029
 		{3, 5, 0.95, ""},                    // 2/56 = 0.036
 		{2, 8, 0.95, ""},                    // 2/45 = 0.044

@@ -80,7 +80,7 @@ func TestWeightedIsTheSignedRankOfStandardErrors(t *testing.T) {
 	})
 }
 
-// Six rounds that are known well agree on 1 %; six that are hardly known say anything. With weights of
+// Six rounds that are known well agree on 1%; six that are hardly known say anything. With weights of
 // 100 and 1 the means of one of each are within 1/101 of the well-known one.
 func TestWeightedBelievesWhatIsKnown(t *testing.T) {
 	logs := []float64{0.010, 0.011, 0.009, 0.0105, 0.0095, 0.010, 0.9, -0.8, 0.7, -0.9, 0.6, -0.5}

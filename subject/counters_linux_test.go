@@ -88,7 +88,7 @@ func countable(t testing.TB, event perf.Event) {
 func near(t *testing.T, what string, got, want uint64) {
 	t.Helper()
 	if ratio := float64(got) / float64(want); ratio < 0.99 || ratio > 1.01 {
-		t.Errorf("%s: %d, want %d ± 1 %%", what, got, want)
+		t.Errorf("%s: %d, want %d ± 1%%", what, got, want)
 	}
 }
 

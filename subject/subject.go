@@ -179,12 +179,12 @@ func called(name string, err error) error {
 func (s *Subject) Warnings() []finding.Warning {
 	var all []finding.Warning
 	if s.unguarded != nil {
-		all = append(all, finding.NoGuardian.Warning("children of %s would outlive a kill -9 of this process: %v", s.name, s.unguarded))
+		all = append(all, finding.NoGuardian.Warning("children of %s would outlive a kill -9 of contend: %v", s.name, s.unguarded))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.killed {
-		all = append(all, finding.Killed.Warning("%s did not end when asked to and was killed", s.name))
+		all = append(all, finding.Killed.Warning("%s did not stop on SIGTERM and was killed", s.name))
 	}
 	return all
 }

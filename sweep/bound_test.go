@@ -62,7 +62,7 @@ func TestBound(t *testing.T) {
 }
 
 // A level is judged by its visits together: one of four in which the generator was kept from its work (of the whole cycle
-// 1 − (3 · 0.98 + 0.1) ÷ 4 = 24 %) spoils nothing, four do.
+// 1 − (3 · 0.98 + 0.1) ÷ 4 = 24%) spoils nothing, four do.
 func TestOneDoubtfulVisitSpoilsNoLevel(t *testing.T) {
 	for doubtful, leftOut := range map[int]bool{0: false, 1: false, 4: true} {
 		var visits []trial.Cell

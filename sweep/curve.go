@@ -70,12 +70,12 @@ func (c *Curve) fit(points []usl.Point) {
 	}
 	if i := slices.IndexFunc(c.Results, func(level trial.Cell) bool { return doubt(level) != nil }); i >= 0 {
 		first := c.Results[i]
-		c.LeftOut = fmt.Sprintf("the levels from concurrency %d on (%d of %d), because the runs at the first of them must not be believed (%s)",
+		c.LeftOut = fmt.Sprintf("the levels from concurrency %d up (%d of %d), because concurrency %[1]d is INVALID (%[4]s)",
 			first.Concurrency, len(c.Results)-i, len(c.Results), doubt(first).Code)
 		points = slices.DeleteFunc(points, func(p usl.Point) bool { return p.N >= float64(first.Concurrency) })
 	}
 	if len(points) == 0 {
-		c.NoFit = "no level is left"
+		c.NoFit = "no valid level is left"
 		return
 	}
 	fit, err := usl.Fit(points, c.Design.Seed)

@@ -88,7 +88,7 @@ type Curve struct {
 	LeftOut string `json:"left_out,omitempty"`
 	// Best is the measured level with the highest throughput.
 	Best *usl.Knee `json:"best,omitempty"`
-	// Enough is the smallest measured level within 5 % of the best throughput.
+	// Enough is the smallest measured level within 5% of the best throughput.
 	Enough *usl.Knee `json:"enough,omitempty"`
 	// Bound is set where the generator was the limit.
 	Bound *Bound `json:"bound,omitempty"`
@@ -181,7 +181,7 @@ func (s *sweeping) explore(ctx context.Context) error {
 	c := s.curve
 	s.levels, err = Explore(cmp.Or(c.Design.ExtendTo, DefaultLimit), func(level int) (float64, bool, error) {
 		if s.cut = len(c.Explored) > 0 && s.exploredLongEnough(); s.cut {
-			c.Ceiling = fmt.Sprintf("a third of the %v that the whole may take was over", c.Design.Duration)
+			c.Ceiling = fmt.Sprintf("a third of the %v time limit was over", c.Design.Duration)
 			return 0, false, nil
 		}
 		s.report("exploring", level)

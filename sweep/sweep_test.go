@@ -142,7 +142,7 @@ func TestFitLeavesOutWhatIsDoubtful(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(curve.LeftOut, "the levels from concurrency 32 on (2 of 5), because the runs at the first of them must not be believed (errors)") || curve.Fit == nil || len(curve.Fit.Residuals) != 6 {
+		if !strings.HasPrefix(curve.LeftOut, "the levels from concurrency 32 up (2 of 5), because concurrency 32 is INVALID (errors)") || curve.Fit == nil || len(curve.Fit.Residuals) != 6 {
 			t.Errorf("left out %q, fit %+v", curve.LeftOut, curve.Fit)
 		}
 	})
@@ -166,7 +166,7 @@ func TestSweepFindsTheKnee(t *testing.T) {
 			t.Fatal(err)
 		}
 		if curve.Enough == nil || curve.Enough.N.Value != 10 {
-			t.Errorf("the smallest level within 5 %% of the best is %v, want 10", curve.Enough)
+			t.Errorf("the smallest level within 5%% of the best is %v, want 10", curve.Enough)
 		}
 		if curve.Fit != nil && curve.Fit.Peak != nil {
 			t.Errorf("a peak at %v was claimed, but throughput never falls", curve.Fit.Peak.N)
@@ -177,7 +177,7 @@ func TestSweepFindsTheKnee(t *testing.T) {
 	})
 }
 
-// Throughput rises to 8 VUs and falls beyond, 12.5 % with each doubling. From 2
+// Throughput rises to 8 VUs and falls beyond, 12.5% with each doubling. From 2
 // and 4 the sweep goes on to 8, 16 and 32, the second level that has fallen.
 func TestSweepExtendsUntilTwoLevelsFall(t *testing.T) {
 	for limit, want := range map[int][]int{0: {2, 4}, 10: {2, 4, 8, 10}, 1000: {2, 4, 8, 16, 32}} {

@@ -159,7 +159,7 @@ func (t *Trials) aloneFindings(c *Comparison) []finding.Warning {
 	case ok:
 		wider = fmt.Sprintf("up to %.2g times as wide as", times)
 	}
-	return []finding.Warning{finding.ArmsAlone.Warning("one server was alive at a time: the interval is %s that of interleaved blocks, and what the machine did between runs is in the difference; %s: put {{addr}} into the URL and the commands, or run it on Linux where seccomp is allowed",
+	return []finding.Warning{finding.ArmsAlone.Warning("the servers ran one at a time: the interval is %s that of interleaved blocks, and machine drift is in the difference; %s: use {{addr}} in URL and commands, or run on Linux with seccomp allowed",
 		wider, t.Design.Alone)}
 }
 

@@ -20,7 +20,7 @@ func (t *Trials) answersDiffer(base, cand Cell) *finding.Warning {
 	if t.alike(base, cand, 0) {
 		return nil
 	}
-	return finding.AnswersDiffer.Refusal("the servers do not answer alike, so they do not do the same work: %s; %s", described(base), described(cand))
+	return finding.AnswersDiffer.Refusal("the responses differ, so the servers do not do the same work: %s; %s", described(base), described(cand))
 }
 
 // plainlyDiffer says whether the answers of two arms differ by more than few of them do by
@@ -98,7 +98,7 @@ func described(c Cell) string {
 		words = append(words, most.ContentType)
 	}
 	if most.Count < a.Count() {
-		words = append(words, fmt.Sprintf("(%.0f %% of them)", 100*share(a, most)))
+		words = append(words, fmt.Sprintf("(%.0f%% of them)", 100*share(a, most)))
 	}
 	if a.Redirects == a.Count() {
 		words = append(words, "to "+a.Location)

@@ -60,15 +60,15 @@ func TestAnswersThatDiffer(t *testing.T) {
 		{"an error page", []answer{page}, []answer{short}, "A: 200 text/html, 2,000 bytes; B: 200 text/plain, 13 bytes"},
 		{"another status", []answer{page}, []answer{{status: 204}}, "A: 200 text/html, 2,000 bytes; B: 204, 0 bytes"},
 		{"another media type alone", []answer{page}, []answer{{status: 200, media: "text/plain", length: 2000}}, "B: 200 text/plain, 2,000 bytes"},
-		{"10 % longer", long(2000), long(2200), ""},
-		{"11 % longer", long(2000), long(2220), "B: 200 text/html, 2,220 bytes"},
-		{"11 % shorter", long(2000), long(1780), "B: 200 text/html, 1,780 bytes"},
+		{"10% longer", long(2000), long(2200), ""},
+		{"11% longer", long(2000), long(2220), "B: 200 text/html, 2,220 bytes"},
+		{"11% shorter", long(2000), long(1780), "B: 200 text/html, 1,780 bytes"},
 		{"64 bytes longer", long(100), long(164), ""},
 		{"65 bytes longer", long(100), long(165), "A: 200 text/html, 100 bytes; B: 200 text/html, 165 bytes"},
 		{"a twentieth of another kind", []answer{page}, append(repeated(19, page), failing), ""},
-		{"a quarter of another kind", []answer{page}, append(repeated(3, page), failing), " % of them), 2,000 bytes"},
+		{"a quarter of another kind", []answer{page}, append(repeated(3, page), failing), "% of them), 2,000 bytes"},
 		{"two lengths, in halves", mixed, []answer{mixed[1], mixed[1], mixed[0], mixed[0]}, ""},
-		{"two lengths, in other shares", append(repeated(12, mixed...), mixed[0]), append(repeated(12, mixed...), mixed[1]), ""}, // 52 % and 48 %
+		{"two lengths, in other shares", append(repeated(12, mixed...), mixed[0]), append(repeated(12, mixed...), mixed[1]), ""}, // 52% and 48%
 		{"the shorter of two lengths", mixed, long(100), ""},                                                                     // which half of the baseline's have
 		{"checked", checked(page), checked(failing), ""},
 		{"one side is checked", checked(page), []answer{short}, "B: 200 text/plain, 13 bytes"},

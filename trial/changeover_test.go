@@ -88,7 +88,7 @@ func metricsOf(list []Comparison) []metric.Name {
 }
 
 // Of the 1 ms of an iteration of a, and the 1.05 ms of one of b, 0.9 ms are the generator's:
-// 1000/s and 952/s, whatever the server could do. 70 % of 952.4 are 667, and of one iteration of 190 in a
+// 1000/s and 952/s, whatever the server could do. 70% of 952.4 are 667, and of one iteration of 190 in a
 // block less 3 less. There b answers in 150 µs and a in 100 µs.
 func TestGeneratorAtItsLimitChangesOver(t *testing.T) {
 	a, b := asked{service: 100 * µs, own: 900 * µs}, asked{service: 150 * µs, own: 900 * µs}
@@ -138,7 +138,7 @@ func TestGeneratorThatComesToItsLimitChangesOver(t *testing.T) {
 	}
 }
 
-// Where the generator needs 1.7 ms for each arrival 70 % of the limit are too much, and a
+// Where the generator needs 1.7 ms for each arrival 70% of the limit are too much, and a
 // third less, 444/s or one in 2.25 ms, is held; where it needs 100 ms nothing is.
 func TestRateIsLoweredUntilItHolds(t *testing.T) {
 	slower := asked{service: 100 * µs, own: 900 * µs, ownOpen: 1700 * µs}
@@ -153,7 +153,7 @@ func TestRateIsLoweredUntilItHolds(t *testing.T) {
 	}
 }
 
-// 30,300 ÷ 30,000 = 1.01 is beyond the 0.5 % of counted events. The times are taken as well,
+// 30,300 ÷ 30,000 = 1.01 is beyond the 0.5% of counted events. The times are taken as well,
 // in blocks of their own.
 func TestInstructionsDecideWhereTheyAreCounted(t *testing.T) {
 	d := changing()
@@ -245,7 +245,7 @@ func TestNothingElseChangesOver(t *testing.T) {
 }
 
 // The generator is the limit of fast alone: the others are compared without a rate, in all
-// rounds, and fast with the baseline at 70 % of the 1000/s that both came to.
+// rounds, and fast with the baseline at 70% of the 1000/s that both came to.
 func TestEachCandidateChangesOverByItself(t *testing.T) {
 	base, fast, slow := asked{service: 900 * µs, own: 100 * µs}, asked{service: 50 * µs, own: 950 * µs}, asked{service: 990 * µs, own: 10 * µs}
 	trials := compareInBubble(t, changing(), base.arm("base"), fast.arm("fast"), slow.arm("slow"))

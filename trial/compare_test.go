@@ -148,8 +148,8 @@ func TestBlocksOverTime(t *testing.T) {
 	}
 }
 
-// Noise that is the same for neighbours cancels: a drift of 30 % over the trial
-// leaves a planted 10 % difference clear and equal arms undecided or equivalent.
+// Noise that is the same for neighbours cancels: a drift of 30% over the trial
+// leaves a planted 10% difference clear and equal arms undecided or equivalent.
 func TestDriftCancels(t *testing.T) {
 	for _, tt := range []struct {
 		slower float64

@@ -289,7 +289,7 @@ func (c *Comparison) undecidable(among int) {
 			return false
 		}
 		if among > 1 {
-			w.Text = fmt.Sprintf("for one of %d metrics beside the first: %s", among, w.Text)
+			w.Text = fmt.Sprintf("for one of %d further metrics: %s", among, w.Text)
 		}
 		c.Reason = &w
 		return true

@@ -127,7 +127,7 @@ func TestTooFewRoundsForSoManyMetrics(t *testing.T) {
 	}{
 		{[]metric.Name{metric.Throughput, "response_mean_ns"}, ""},
 		{[]metric.Name{metric.Throughput, "response_mean_ns", "service_mean_ns"},
-			"for one of 2 metrics beside the first: 6 rounds cannot support an interval at 97.5 % confidence: at least 7 are needed"},
+			"for one of 2 further metrics: 6 rounds are too few for an interval at 97.5% confidence, which needs at least 7"},
 	} {
 		d := design()
 		d.Metrics = tt.metrics

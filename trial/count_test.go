@@ -73,8 +73,8 @@ func (c *costlyCounters) Stop() (perf.Counts, error) {
 	return counts, nil
 }
 
-// 30,300 ÷ 30,000 = 1.01: beyond the margin of 0.5 % of counted events, while the
-// throughputs are the same within 2 %.
+// 30,300 ÷ 30,000 = 1.01: beyond the margin of 0.5% of counted events, while the
+// throughputs are the same within 2%.
 func TestEventsAreCountedInBlocksOfTheirOwn(t *testing.T) {
 	d := design()
 	d.Rounds, d.Pairs, d.Margin, d.Metrics = 8, 4, nil, []metric.Name{metric.Throughput, metric.ServerInstructions, "server_cycles_per_op"}

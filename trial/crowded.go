@@ -88,11 +88,11 @@ func (c *Comparison) inSpiteOfOthers(confidence float64) {
 	}
 	if wide, sure := c.slowed.beyondOthers(c.Effect, c.RoundLogRatios, confidence); sure {
 		c.Effect, c.Reason, c.Verdict = wide, nil, stat.Decide(wide, c.Margin, c.Metric.Kind().Verdict())
-		c.Warnings = append(c.Warnings, finding.MachineBusy.Warning("the interval has room for all that the CPU time of other programs explains: who is faster is sure, by how much is not"))
+		c.Warnings = append(c.Warnings, finding.MachineBusy.Warning("the interval allows for the CPU that other programs took: the direction is certain, the size is not"))
 		return
 	}
 	most := math.Exp(max(stat.Center(c.slowed.base), stat.Center(c.slowed.cand)))
-	c.Reason.Text += fmt.Sprintf("; they can have made a difference of up to %s times", metric.Digits(most))
+	c.Reason.Text += fmt.Sprintf("; they may explain a difference of up to %s×", metric.Digits(most))
 	if c.Rounds > 0 {
 		c.Reason.Text += fmt.Sprintf(" (seen: %s times)", metric.Digits(max(c.Ratio, 1/c.Ratio)))
 	}

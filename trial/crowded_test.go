@@ -39,7 +39,7 @@ func crowdedTrials(rounds int, round func(n int) (ops [2]int64, shares [2]float6
 	return t
 }
 
-// Of two cores that are full, generator and server had 40 %: without the others either arm could be
+// Of two cores that are full, generator and server had 40%: without the others either arm could be
 // 2.5 times as fast. 4 ÷ 2.5 = 1.6, so the candidate is faster whatever they did; 2 ÷ 2.5 < 1.
 func TestDirectionInSpiteOfOthers(t *testing.T) {
 	for _, tt := range []struct {
@@ -142,7 +142,7 @@ func TestEqualServersBesideOthers(t *testing.T) {
 				wrong++
 			}
 		}
-		// 5 % of 400 are 20; by chance up to 20 + 3·√(400·0.05·0.95) = 33.
+		// 5% of 400 are 20; by chance up to 20 + 3·√(400·0.05·0.95) = 33.
 		if wrong > 33 {
 			t.Errorf("%s: %d of %d comparisons of equal servers name a faster one", name, wrong, comparisons)
 		}

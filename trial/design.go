@@ -16,7 +16,7 @@ import (
 type Design struct {
 	// Rounds of fresh processes: the unit of replication, and the most that are run. The
 	// trial ends before as soon as its primary metric is decided, at one of the looks after 7,
-	// 8, 10, 13, 17, 22, 28, 34, … rounds at 95 % confidence. Each look spends a part of the
+	// 8, 10, 13, 17, 22, 28, 34, … rounds at 95% confidence. Each look spends a part of the
 	// significance level: see Look. A verdict needs at least 6; see Metrics. 0: as many as the
 	// Duration leaves time for, at most 1000. Once it runs, the most there can be.
 	Rounds int `json:"rounds" file:"compare.rounds" min:"0" max:"1000" words:"maximum rounds, with servers restarted in each; a verdict takes at least 6, and one for each default metric 9 (as many as --duration allows)"`

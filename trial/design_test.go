@@ -44,7 +44,7 @@ func TestStartsAreRandom(t *testing.T) {
 }
 
 // Without noise the interval is narrow at the first look, 8 rounds, of at most 12;
-// with noise that never averages out to 0.1 % the trial goes on to the end.
+// with noise that never averages out to 0.1% the trial goes on to the end.
 func TestPrecisionEndsATrial(t *testing.T) {
 	noisy := funcArm("b", func(context.Context) (load.Outcome, error) {
 		time.Sleep(time.Duration((8 + 4*rand.Float64()) * float64(time.Millisecond)))
@@ -129,8 +129,8 @@ func TestDuetDrivesBothAtOnce(t *testing.T) {
 	}
 }
 
-// A ratio that changes by 8 % within every round is no steady state. Where both arms slow down alike it stays: by some
-// 14 % the page says so, by 8 % that goes without saying. A round is 8·2·110 ms of 20 answers of 4 VUs each 5 ms.
+// A ratio that changes by 8% within every round is no steady state. Where both arms slow down alike it stays: by some
+// 14% the page says so, by 8% that goes without saying. A round is 8·2·110 ms of 20 answers of 4 VUs each 5 ms.
 func TestLeakingArm(t *testing.T) {
 	leaking := func(name string, each float64) Arm {
 		return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) {

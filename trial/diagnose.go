@@ -23,7 +23,7 @@ const (
 	// that it does not sample, beside which it shows what sampling costs.
 	sampledPairs = 2
 	// sampledBlock is their length: with LeastRounds rounds each arm is sampled for 6 s, in
-	// which a core at work gives 6000 samples at 1000 Hz. A part of 5 % is known to ±6 % of itself.
+	// which a core at work gives 6000 samples at 1000 Hz. A part of 5% is known to ±6% of itself.
 	sampledBlock = 250 * time.Millisecond
 )
 

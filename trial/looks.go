@@ -53,7 +53,7 @@ func spent(rounds int) float64 {
 }
 
 // firstLook returns the number of rounds, at most most, at which the primary metric can be decided
-// when all rounds agree: 7 at 95 %.
+// when all rounds agree: 7 at 95%.
 func (d Design) firstLook(most int) int {
 	n := 1
 	for n < most && math.Ldexp(2, -n) > (1-d.Confidence)*spent(n) {
@@ -108,10 +108,10 @@ func (d Design) tooShort(round float64) error {
 func (d Design) Outline(candidates int) string {
 	until := "until every question is answered"
 	if candidates == 1 && len(d.Levels) <= 1 {
-		until = fmt.Sprintf("until the two are told apart or found within %.3g %% of each other", 100*d.MarginOf(d.Metrics[0]))
+		until = fmt.Sprintf("until the two clearly differ or are equal within ±%.3g%%", 100*d.MarginOf(d.Metrics[0]))
 	}
 	if d.Precision > 0 {
-		until = fmt.Sprintf("until the difference is known to ±%.3g %%", 100*d.Precision)
+		until = fmt.Sprintf("until the difference is known to ±%.3g%%", 100*d.Precision)
 	}
 	switch limit := d.Most(candidates); {
 	case limit == 0:
@@ -322,5 +322,5 @@ func (t *Trials) soFar(open int) string {
 		return ""
 	}
 	percent := func(ratio float64) float64 { return 100 * (ratio - 1) }
-	return fmt.Sprintf("%s %+.1f %% [%+.1f, %+.1f]", c.Candidate, percent(c.Ratio), percent(c.Low), percent(c.High))
+	return fmt.Sprintf("%s %+.1f%% [%+.1f, %+.1f]", c.Candidate, percent(c.Ratio), percent(c.Low), percent(c.High))
 }

@@ -278,11 +278,11 @@ func TestOutline(t *testing.T) {
 		candidates int
 		want       string
 	}{
-		{NewDesign(), 1, "until the two are told apart or found within 2 % of each other, at most 1m"},
+		{NewDesign(), 1, "until the two clearly differ or are equal within ±2%, at most 1m"},
 		{NewDesign(), 3, "until every question is answered, at most 3m"},
-		{short, 1, "until the two are told apart or found within 2 % of each other, at most 20s"},
+		{short, 1, "until the two clearly differ or are equal within ±2%, at most 20s"},
 		{rounds, 1, "until every question is answered, at most 6 rounds"},
-		{both, 1, "until the difference is known to ±1 %, at most 8 rounds or 20s"},
+		{both, 1, "until the difference is known to ±1%, at most 8 rounds or 20s"},
 	} {
 		if got := tt.d.Outline(tt.candidates); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)

@@ -108,5 +108,5 @@ func (m *machine) findings(level int) []finding.Warning {
 		return nil
 	}
 	return []finding.Warning{finding.MachineChanged.Warning(
-		"in %d of %d stretches between two probes the machine itself changed: their pairs were left out where enough others remained", changed, all)}
+		"in %d of %d stretches between two probes the machine's speed changed; their pairs are excluded if enough others remain", changed, all)}
 }

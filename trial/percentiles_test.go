@@ -23,7 +23,7 @@ func answeredIn(arm string, round, responses int, from, to float64) Cell {
 	return c
 }
 
-// quietAndDisturbed has quiet rounds, in which all responses of the candidate take 3 % longer than those of the baseline, and disturbed
+// quietAndDisturbed has quiet rounds, in which all responses of the candidate take 3% longer than those of the baseline, and disturbed
 // ones, in which they are anywhere, and the one or the other arm is slower by far.
 func quietAndDisturbed(m metric.Name, responses int) *Trials {
 	t := &Trials{Arms: []string{"a", "b"}, Weighted: true, Design: Design{Rounds: 12, Pairs: 1, Levels: []int{4}, Confidence: 0.95, Metrics: []metric.Name{m}}}
@@ -40,7 +40,7 @@ func quietAndDisturbed(m metric.Name, responses int) *Trials {
 	return t
 }
 
-// Seven quiet rounds know p50 to 0.1 %, five disturbed ones to some 10 %: the quiet ones decide. Without weights the
+// Seven quiet rounds know p50 to 0.1%, five disturbed ones to some 10%: the quiet ones decide. Without weights the
 // interval runs from the disturbed ones to the others.
 func TestRoundsOfPercentilesCountByWhatTheyKnow(t *testing.T) {
 	for _, m := range []metric.Name{metric.ResponseP50, metric.ResponseP99} {

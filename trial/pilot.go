@@ -262,10 +262,10 @@ func (t *Trials) warmedUp(arms ...string) []finding.Warning {
 		switch {
 		case w.Round > 0 || !slices.Contains(arms, w.Arm):
 		case !w.Steady:
-			found = append(found, *finding.StillWarming.Warning("the CPU time per operation still changed by more than %.0f %% after %v of load: the variants are compared at the same age",
+			found = append(found, *finding.StillWarming.Warning("the CPU time per op still changed by more than %.0f%% after %v of load; the variants are compared at the same age",
 				100*pilotLevel, w.Duration.Round(pilotStretch)).About(w.Arm))
 		case w.Duration > pilotLength/2:
-			found = append(found, finding.LongWarmup.Warning("%s took %v of load until its CPU time per operation was level: every variant warms up for %v in each round",
+			found = append(found, finding.LongWarmup.Warning("%s took %v of load until its CPU time per op was level: every variant warms up for %v in each round",
 				w.Arm, w.Duration.Round(pilotStretch), t.Design.Warmup.Round(pilotStretch)))
 		}
 	}

@@ -119,7 +119,7 @@ func TestCourseOfAPilot(t *testing.T) {
 	}{
 		{of(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), true, 0},
 		{of(9, 5, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), true, 300 * time.Millisecond},
-		// 1 % from stretch to stretch are 4 % from the third quarter to the last, and a trend.
+		// 1% from stretch to stretch are 4% from the third quarter to the last, and a trend.
 		{of(1.15, 1.14, 1.13, 1.12, 1.11, 1.1, 1.09, 1.08, 1.07, 1.06, 1.05, 1.04, 1.03, 1.02, 1.01, 1), false, 600 * time.Millisecond},
 		{of(1, 1.02, 0.98, 1.03, 0.97, 1, 1.02, 0.99, 1.01, 0.98, 1, 1.02, 0.97, 1.03, 1, 1), true, 0},
 	} {

@@ -129,9 +129,9 @@ func (w *Warmup) Findings() []finding.Warning {
 	case w == nil:
 		return nil
 	case !w.Steady:
-		return []finding.Warning{finding.StillWarming.Warning("the CPU time per operation still changed by more than %.0f %% when the time for warming up was over", 100*pilotLevel)}
+		return []finding.Warning{finding.StillWarming.Warning("the CPU time per op still changed by more than %.0f%% at the end of the warm-up", 100*pilotLevel)}
 	case w.Duration > pilotLength:
-		return []finding.Warning{finding.LongWarmup.Warning("it took %v of load until the CPU time per operation was level: the server is driven for that long after each start",
+		return []finding.Warning{finding.LongWarmup.Warning("it took %v of load until the CPU time per op was level: the server warms up that long after each start",
 			w.Duration.Round(pilotStretch))}
 	}
 	return nil

@@ -157,8 +157,8 @@ func inOrder(byRound map[int][]float64) [][]float64 {
 // enoughBeyond is how many samples rounds must have on average beyond a percentile that
 // is compared, so that these say something about it, and enoughUnweighted where the figure
 // of a round is metric.Name.Of, which is biased by the number of its samples, and arms of
-// different throughput have not as many: with 10 beyond p99, and 30 % more samples in one
-// arm, the ratio of a lognormal response time with stragglers is off by 1 %, with 20 by
+// different throughput have not as many: with 10 beyond p99, and 30% more samples in one
+// arm, the ratio of a lognormal response time with stragglers is off by 1%, with 20 by
 // half of that (simulated).
 const (
 	enoughBeyond     = 5
@@ -183,7 +183,7 @@ func (t *Trials) fewSamples(m metric.Name, candidate string, level int) *finding
 			}
 		}
 		if rounds > 0 && beyond/rounds < float64(enough) {
-			return finding.FewSamples.Refusal("%s: a round of %s has only %.2g samples beyond it, %d are needed: longer rounds (more pairs or longer blocks)",
+			return finding.FewSamples.Refusal("%s: a round of %s has only %.2g samples beyond it and needs %d: use more pairs or longer blocks",
 				m, arm, beyond/rounds, enough)
 		}
 	}
@@ -206,7 +206,7 @@ func (t *Trials) ageing(level int, arms ...string) (found []finding.Warning) {
 			}
 		}
 		if ratio, over := stat.RepeatedChange(inOrder(courses), armSteady); over > 0 {
-			found = append(found, *finding.StillWarming.Warning("the throughput changed by %+.1f %% from the start of a round to its end, over and over: the variants are compared at the same age",
+			found = append(found, *finding.StillWarming.Warning("the throughput changed by %+.1f%% from the start of each round to its end; the variants are compared at the same age",
 				100*(ratio-1)).About(arm))
 		}
 	}
@@ -232,7 +232,7 @@ func (t *Trials) findings(candidate string, level int) []finding.Warning {
 	found := slices.Concat(t.unsettled(level, t.Arms[0], candidate), t.warmedUp(t.Arms[0], candidate), t.ageing(level, t.Arms[0], candidate))
 	found = append(found, t.machine.findings(level)...)
 	if t.InProcess {
-		found = append(found, finding.RoundsNotFresh.Warning("a server was not restarted between rounds, so an effect that lasts as long as a process is in every round alike"))
+		found = append(found, finding.RoundsNotFresh.Warning("a server was not restarted between rounds; an effect of that one start may be in all of them"))
 	}
 	return found
 }

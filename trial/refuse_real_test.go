@@ -54,7 +54,7 @@ func isRefused(code string) func(Cell) bool {
 	}
 }
 
-// intermittent stops a process and lets it go on, for 15 % of the time, until
+// intermittent stops a process and lets it go on, for 15% of the time, until
 // done.
 func intermittent(pid int, done <-chan struct{}) {
 	for syscall.Kill(pid, syscall.SIGSTOP) == nil {
@@ -178,7 +178,7 @@ func TestRateThatCannotBeReachedIsRefused(t *testing.T) {
 	}
 }
 
-// Random arrivals at 80 % of what four callers can do wait for a free one for
+// Random arrivals at 80% of what four callers can do wait for a free one for
 // about as long as they take: no arrival is lost, but times are the callers'.
 func TestTooFewVUsAreRefusedForTimes(t *testing.T) {
 	pacer, err := pace.Parse("poisson:320")

@@ -166,7 +166,7 @@ func (a *Apart) withhold(list []Comparison, reason *finding.Warning) {
 		c := &list[i]
 		c.RoundsNeeded, c.TimeNeeded = 0, 0 // further rounds would be of another time again
 		c.Warnings = append([]finding.Warning{finding.NotInterleaved.Warning(
-			"the two were measured at different times: a difference may be the machine's, not the server's")}, c.Warnings...)
+			"the two were measured at different times: machine drift is in the difference")}, c.Warnings...)
 		if reason == nil {
 			continue
 		}
@@ -187,11 +187,11 @@ func (a *Apart) unlike(base, cand []Cell) *finding.Warning {
 	plans := plansDiffer(base[0], cand[0])
 	switch {
 	case len(plans) > 0:
-		return finding.PlansDiffer.Refusal("the two were not driven alike: %s", strings.Join(plans, "; "))
+		return finding.PlansDiffer.Refusal("the two were measured under different loads: %s", strings.Join(plans, "; "))
 	case len(a.Environments) > 0:
-		return finding.EnvironmentsDiffer.Refusal("the two were not measured in the same environment: %s", strings.Join(a.Environments, "; "))
+		return finding.EnvironmentsDiffer.Refusal("the two were measured in different environments: %s", strings.Join(a.Environments, "; "))
 	case min(len(base), len(cand)) < fewestApart:
-		return finding.TooFewRounds.Refusal("%d and %d rounds, at least %d on each side are needed", len(base), len(cand), fewestApart)
+		return finding.TooFewRounds.Refusal("%d and %d rounds, but each side needs at least %d", len(base), len(cand), fewestApart)
 	}
 	return nil
 }

@@ -61,8 +61,8 @@ func TestApart(t *testing.T) {
 		verdict    stat.Verdict
 		reason     string
 	}{
-		{"10 % more", base(), visits(10, fast...), stat.Faster, ""},
-		{"10 % less", visits(10, fast...), base(), stat.Slower, ""},
+		{"10% more", base(), visits(10, fast...), stat.Faster, ""},
+		{"10% less", visits(10, fast...), base(), stat.Slower, ""},
 		{"the same", base(), base(), stat.Equivalent, ""},
 		{"five rounds", base(), visits(10, fast[:5]...), stat.Inconclusive, "too_few_rounds"},
 		{"single runs", base()[:1], visits(10, fast[0]), stat.Inconclusive, "too_few_rounds"},
@@ -121,7 +121,7 @@ func TestApartPercentiles(t *testing.T) {
 	}
 }
 
-// 11 000 ÷ 10 000 of each pair of rounds but for their scatter of 0.2 %.
+// 11 000 ÷ 10 000 of each pair of rounds but for their scatter of 0.2%.
 func TestApartEffect(t *testing.T) {
 	a := apart(visits(10, 10000, 10010, 10020, 9990, 9980, 10005), visits(10, 11000, 11010, 11020, 10990, 10980, 11005))
 	a.Derive()

@@ -123,7 +123,7 @@ func (t *Trials) unsettled(level int, arms ...string) []finding.Warning {
 			}
 		}
 		if 2*unsteady > all {
-			found = append(found, *finding.WarmupNotSteady.Refusal("in %d of %d rounds the throughput still changed after %d times the warm-up: a longer one (--warmup) may help",
+			found = append(found, *finding.WarmupNotSteady.Refusal("in %d of %d rounds throughput still changed after %d times the warm-up: try a longer one (--warmup)",
 				unsteady, all, warmupMost).About(arm))
 		}
 	}

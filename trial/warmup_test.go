@@ -29,7 +29,7 @@ func starting(name string, settles time.Duration) Arm {
 }
 
 // A warm-up of 100 ms ends after 100 ms where nothing changes, goes on until the
-// last ten slices of 10 ms show no trend of 10 %, and ends after 2 s in any case.
+// last ten slices of 10 ms show no trend of 10%, and ends after 2 s in any case.
 func TestWarmupLastsUntilSteady(t *testing.T) {
 	for _, tt := range []struct {
 		settles, least, most time.Duration

@@ -9,7 +9,7 @@ import (
 )
 
 // resamples is the number of bootstrap fits; with 999 the 25th and the 975th are
-// the limits of 95 % (Davison and Hinkley, Bootstrap Methods and their Application,
+// the limits of 95% (Davison and Hinkley, Bootstrap Methods and their Application,
 // 1997, section 5.2.1).
 const resamples = 999
 

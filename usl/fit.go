@@ -21,8 +21,8 @@ const (
 // two visits resample their own; the others get the law's prediction plus a
 // resampled residual. They hold the scatter of the points, not the law's own error:
 // read the residuals too. With 9 levels and noise proportional to throughput, those of
-// the peak covered the truth in 95 % of simulated sweeps with 2, 3 or 5 visits a
-// level, and in 90 % or more where the scatter grows fivefold over the levels.
+// the peak covered the truth in 95% of simulated sweeps with 2, 3 or 5 visits a
+// level, and in 90% or more where the scatter grows fivefold over the levels.
 //
 // Fit errs on values out of range and on fewer than 3 levels. Where it can fit, but
 // the points do not show the peak, Result.Peak is nil and NoPeak says why.
@@ -103,11 +103,11 @@ func (s *sample) peak() (*Peak, string) {
 	case turn >= last.n:
 		return nil, fmt.Sprintf("throughput still rises at the highest level, %v: measure higher levels", last.n)
 	case turn <= first.n && first.n > 1:
-		return nil, fmt.Sprintf("throughput falls from the lowest level, %v, on: measure lower levels", first.n)
+		return nil, fmt.Sprintf("throughput falls above the lowest level, %v: measure lower levels", first.n)
 	case turn <= first.n:
-		return nil, "throughput falls from the first user on"
+		return nil, "throughput falls from the second caller"
 	case len(s.resamples) == 0:
-		return nil, fmt.Sprintf("%d points at %d levels leave nothing to tell noise by: measure more levels, or each twice",
+		return nil, fmt.Sprintf("%d points at %d levels do not show the noise: measure more levels, or each twice",
 			s.points, len(s.levels))
 	}
 	if side := s.unbracketed(turn); side != "" {
@@ -115,7 +115,7 @@ func (s *sample) peak() (*Peak, string) {
 	}
 	n := s.estimate(Model.turn)
 	if !(n.Interval.Low >= first.n && n.Interval.High <= last.n) {
-		return nil, fmt.Sprintf("the peak is not known well enough: its %.0f %% interval leaves the measured levels %v to %v",
+		return nil, fmt.Sprintf("the peak is uncertain: its %.0f%% CI extends beyond the measured levels %v to %v",
 			100*Confidence, first.n, last.n)
 	}
 	return &Peak{
@@ -155,7 +155,7 @@ func (s *sample) unbracketed(turn float64) string {
 
 // noise returns what the means of two levels must differ by, for single visits and
 // divided by √2. Where every level was visited several times it is 3 pooled standard
-// deviations of a visit: 3√2 is the 5 % point of the range of 8 equal means
+// deviations of a visit: 3√2 is the 5% point of the range of 8 equal means
 // (studentised range, 4.29), and the best level was picked among as many. Elsewhere
 // it is the standard error of the regression, which holds the law's misfit as well.
 func (s *sample) noise() float64 {
@@ -199,29 +199,29 @@ func (s *sample) replicated() bool {
 
 func (s *sample) warnings(rSquared *float64) []finding.Warning {
 	const (
-		significant = 5 // F at about 1 % for the usual 6 to 10 levels with 3 visits
+		significant = 5 // F at about 1% for the usual 6 to 10 levels with 3 visits
 	)
 	warnings := []finding.Warning{}
 	warn := func(kind finding.Kind, format string, args ...any) {
 		warnings = append(warnings, kind.Warning(format, args...))
 	}
 	if n := len(s.levels); n < int(finding.FewLevels.Warns) {
-		warn(finding.FewLevels, "The fit rests on %d levels; at least %.0f are advised.", n, finding.FewLevels.Warns)
+		warn(finding.FewLevels, "The curve rests on %d levels; at least %.0f are advised.", n, finding.FewLevels.Warns)
 	}
 	if first := s.levels[0].n; first > 1 {
-		warn(finding.SingleUserNotMeasured, "The lowest level is %v, so γ and α are extrapolated to one user.", first)
+		warn(finding.SingleUserNotMeasured, "The lowest level is %v, so γ and α are extrapolated to one caller.", first)
 	}
 	if len(s.resamples) == 0 {
-		warn(finding.NoInterval, "There are no intervals: %d points fit three parameters too well to tell noise.", s.points)
+		warn(finding.NoInterval, "There are no intervals: %d points are too few to separate three parameters from noise.", s.points)
 	}
 	if rSquared != nil && *rSquared < finding.PoorFit.Warns {
-		warn(finding.PoorFit, "The law explains only %.0f %% of the variance of throughput.", 100*max(*rSquared, 0))
+		warn(finding.PoorFit, "The curve explains only %.0f%% of the variance in throughput.", 100*max(*rSquared, 0))
 	}
 	if f, ok := s.misfit(); ok && f > significant {
-		warn(finding.Misfit, "The law misses the levels by more than their runs lie apart (F = %.3g), so the intervals are too narrow.", f)
+		warn(finding.Misfit, "The curve misses the levels by more than the spread of their runs (F = %.3g), so its intervals are too narrow.", f)
 	}
 	if s.model.Alpha > 1 {
-		warn(finding.AlphaAboveOne, "α is %.3g: above 1 it is no share of serial work; a second user costs more than it brings.", s.model.Alpha)
+		warn(finding.AlphaAboveOne, "α is %.3g; above 1 it is not a share of serial work: a second caller lowers throughput.", s.model.Alpha)
 	}
 	return warnings
 }

@@ -114,7 +114,7 @@ func (r *Result) Model() Model {
 type Peak struct {
 	N Estimate `json:"n"`
 	// Optimum is the concurrency to run at: ⌊N*⌋, or one more where the law makes
-	// that 1 % faster, which matters below 10 users only.
+	// that 1% faster, which matters below 10 users only.
 	Optimum    int      `json:"optimum"`
 	Throughput Estimate `json:"throughput_per_s"`
 }

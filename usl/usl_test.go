@@ -40,7 +40,7 @@ func fit(t *testing.T, ps []usl.Point) *usl.Result {
 func within(t *testing.T, name string, got, want, share float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= share*math.Abs(want)) {
-		t.Errorf("%s = %v, want %v ± %v %%", name, got, want, 100*share)
+		t.Errorf("%s = %v, want %v ± %v%%", name, got, want, 100*share)
 	}
 }
 
@@ -161,9 +161,9 @@ func TestNoPeakWithAReason(t *testing.T) {
 	}{
 		{"still rises", noisy(peaked, 1, 2, 5, 10, 20, 50)},
 		{"still rises", noisy(usl.Model{Gamma: 7}, 1, 2, 4, 8)},
-		{"falls from the lowest level, 150", noisy(peaked, 150, 200, 250, 300, 400)},
-		{"falls from the first user", noisy(usl.Model{Alpha: 3, Beta: 0.1, Gamma: 100}, 1, 2, 4, 8, 16)},
-		{"leave nothing to tell noise by", points([]float64{1, 10, 100}, []float64{1, 9, 5})},
+		{"falls above the lowest level, 150", noisy(peaked, 150, 200, 250, 300, 400)},
+		{"falls from the second caller", noisy(usl.Model{Alpha: 3, Beta: 0.1, Gamma: 100}, 1, 2, 4, 8, 16)},
+		{"do not show the noise", points([]float64{1, 10, 100}, []float64{1, 9, 5})},
 		{"no level above it was slower", noisy(peaked, 1, 2, 5, 10, 20, 50, 90, 105)},
 	} {
 		r := fit(t, c.points)
@@ -202,7 +202,7 @@ func TestPlateauIsNoPeak(t *testing.T) {
 	}
 }
 
-// At 95 % at least 88 of 100 intervals must hold the truth: 95 − 2.5 · √(95 · 5 ÷ 60)
+// At 95% at least 88 of 100 intervals must hold the truth: 95 − 2.5 · √(95 · 5 ÷ 60)
 // of 60 sweeps. bench/sweeps has the coverage over a thousand.
 func TestIntervalsCoverTheTruth(t *testing.T) {
 	sweeps := 60

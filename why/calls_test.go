@@ -31,7 +31,7 @@ func shown(calls []Call) (lines []string) {
 	return lines
 }
 
-// Calls have what they called, per operation of each arm; what is less than 0.1 % of both is left
+// Calls have what they called, per operation of each arm; what is less than 0.1% of both is left
 // out, and of more than are wanted the smallest.
 func TestCalls(t *testing.T) {
 	arms := [][]Stacks{

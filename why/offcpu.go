@@ -41,7 +41,7 @@ type Count struct {
 	// Events says that it is a number of them, and else nanoseconds.
 	Events bool
 	// Matters says that it is told apart and worth mentioning: that rows of work or waiting
-	// are told apart, too, and that as many events take 1 % of the CPU time.
+	// are told apart, too, and that as many events take 1% of the CPU time.
 	Matters bool
 }
 
@@ -55,11 +55,11 @@ var counts = []struct {
 	takes float64
 	of    func(OffCPU) int64
 }{
-	{"ready without a core", 1, func(o OffCPU) int64 { return int64(o.Ready) }},
-	{"context switches to wait", 1000, func(o OffCPU) int64 { return o.VoluntarySwitches }},
+	{"runnable, waiting for a CPU", 1, func(o OffCPU) int64 { return int64(o.Ready) }},
+	{"voluntary context switches", 1000, func(o OffCPU) int64 { return o.VoluntarySwitches }},
 	{"preemptions", 1000, func(o OffCPU) int64 { return o.InvoluntarySwitches }},
 	{"page faults", 500, func(o OffCPU) int64 { return o.MinorFaults }},
-	{"page faults from a disk", 100_000, func(o OffCPU) int64 { return o.MajorFaults }},
+	{"page faults from disk", 100_000, func(o OffCPU) int64 { return o.MajorFaults }},
 }
 
 // compareCounts compares those figures that are not 0 in all rounds; their intervals hold together.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// In each of 12 rounds of 1000 operations B waits 20 ns an operation more for a core, 1.4 % of the
+// In each of 12 rounds of 1000 operations B waits 20 ns an operation more for a core, 1.4% of the
 // 1400 ns that A works for, and of 1650 that B does; it switches 0.01 times more to wait, which
 // takes about 10 ns; and faults as often.
 func TestCounts(t *testing.T) {

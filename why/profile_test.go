@@ -107,7 +107,7 @@ func TestProfilesAddUp(t *testing.T) {
 // What is looked at is in every profile, and what is far below that in none.
 func TestSmallFunctionsAreLeftOut(t *testing.T) {
 	p := Profile{CPU: 10_000}
-	p.Add(Profile{CPU: 10_000, Functions: []Function{{"looked at", 100}, {"kept", 10}, {"small", 9}}, // of 20,000: 0.5, 0.05 and 0.045 %
+	p.Add(Profile{CPU: 10_000, Functions: []Function{{"looked at", 100}, {"kept", 10}, {"small", 9}}, // of 20,000: 0.5, 0.05 and 0.045%
 		Packages: []Package{{"small", 9, 9}, {"kept", 10, 1}}})
 	if want := []Package{{"kept", 10, 1}}; !reflect.DeepEqual(p.Packages, want) {
 		t.Errorf("%+v, want %+v", p.Packages, want)

@@ -114,7 +114,7 @@ type Allocated struct {
 	Functions []Allocating
 	Looked    int
 	// Matters says that All is told apart and worth mentioning: that work or waiting is told apart, too,
-	// and that it differs by 1 %.
+	// and that it differs by 1%.
 	Matters bool
 }
 

@@ -85,7 +85,7 @@ func TestAllocated(t *testing.T) {
 }
 
 // Of arms of which neither work nor waiting is told apart nothing that they allocate is worth mentioning, nor
-// is less than 1 %.
+// is less than 1%.
 func TestAllocatedDoesNotMatter(t *testing.T) {
 	equal := planted(12)
 	for i := range equal {

@@ -24,7 +24,7 @@ func slower() []Profile {
 			waitOf(gotrace.Receive, "main.idle", "", 6), // workers, who have less to do of B
 			waitOf(gotrace.Sleep, "main.tick", "", 1),
 			waitOf(gotrace.Lock, "main.handle", "", 1+float64(r)/100),
-			waitOf(gotrace.Sleep, "main.rare", "", 0.003), // below 0.05 % of 8
+			waitOf(gotrace.Sleep, "main.rare", "", 0.003), // below 0.05% of 8
 		}}, 4000, 8)
 		b := a
 		b.Arm, b.Response = "B", 1000*4*time.Millisecond
@@ -103,7 +103,7 @@ func TestWaitsOfTheLater(t *testing.T) {
 }
 
 // A round in which either arm was not traced, or answered nothing meanwhile, is left out; of fewer rounds less
-// is told apart: 8 are the fewest of which one place may be, at 1.25 % (2/2⁸ = 0.78 %).
+// is told apart: 8 are the fewest of which one place may be, at 1.25% (2/2⁸ = 0.78%).
 func TestWaitsOfSomeRounds(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -15,7 +15,7 @@ import (
 )
 
 // LeastRounds is how many rounds an explanation needs at least: with 12 a row of up to 51
-// can be told apart at half a level of 5 % (2/2¹² · 51 = 0.0249).
+// can be told apart at half a level of 5% (2/2¹² · 51 = 0.0249).
 const LeastRounds = 12
 
 // MostRounds is how many are driven until so many are whole, as on a busy machine a block may pass without an

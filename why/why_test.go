@@ -147,7 +147,7 @@ func TestWaited(t *testing.T) {
 }
 
 // sampled draws a profile of 500 samples' time: each row's number of samples is Poisson
-// about its share, and CPU per operation varies by 10 % from round to round.
+// about its share, and CPU per operation varies by 10% from round to round.
 func sampled(random *rand.Rand, arm string, round int, means []float64) Profile {
 	var work []Work
 	total, samples := 0.0, 0.0
@@ -164,8 +164,8 @@ func sampled(random *rand.Rand, arm string, round int, means []float64) Profile 
 	return profile(arm, round, work...)
 }
 
-// Of equal arms nothing is named in 95 of 100 explanations, and 8 % more of the work is
-// found and named first. 400 explanations: 5 % ± 1.1 %.
+// Of equal arms nothing is named in 95 of 100 explanations, and 8% more of the work is
+// found and named first. 400 explanations: 5% ± 1.1%.
 func TestExplainErrs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	base := []float64{100, 90, 80, 60, 50, 40, 30, 20, 10, 8, 6, 4, 2}

@@ -224,7 +224,7 @@ func TestABCountsByKind(t *testing.T) {
 		received(t, answer, func(address string) {
 			out, stderr, code := ours(t, "-n", "20", "-c", "2", "-s", "5", address+"/")
 			if code != exitFailed || !strings.Contains(out, want) || !strings.Contains(stderr, "nothing succeeded") ||
-				!strings.Contains(out, "Errored responses:       20 (100.00 %)") {
+				!strings.Contains(out, "Errored responses:       20 (100.00%)") {
 				t.Errorf("%q: exit code %d, want %s\n%s%s", answer, code, want, out, stderr)
 			}
 		})

@@ -84,7 +84,7 @@ func TestOutcome(t *testing.T) {
 	}{
 		{"nothing", &report.Document{}, 0, 0, ""},
 		{"a result", result(report.Place{}, 0), 0, 0, ""},
-		{"an INVALID result", result(at, 100), 4, 4, "e, part p: INVALID errors: b at concurrency 1"},
+		{"an INVALID result", result(at, 100), 4, 4, "e, part p: INVALID (errors): b at concurrency 1"},
 		{"no right answer", result(at, 1000), 1, 1, "nothing succeeded"},
 		{"FASTER", verdict(stat.Faster, true), 0, 0, ""},
 		{"FASTER, and why is not known", undiagnosed, 1, 1, "the verdict is whole"},
@@ -94,17 +94,17 @@ func TestOutcome(t *testing.T) {
 		{"SLOWER", verdict(stat.Slower, true), 3, 0, ""},
 		{"MORE", verdict(stat.More, true), 3, 0, ""},
 		{"INCONCLUSIVE", verdict(stat.Inconclusive, true), 4, 0, ""},
-		{"INVALID", verdict(stat.Invalid, true), 4, 4, "e, part p: INVALID answers_differ: b against a at concurrency 5"},
+		{"INVALID", verdict(stat.Invalid, true), 4, 4, "e, part p: INVALID (answers_differ): b against a at concurrency 5"},
 		{"a secondary INVALID", verdict(stat.Invalid, false), 0, 0, ""},
 		{"an optimum in spite of INVALID visits", curve(100, true), 0, 0, ""},
 		{"a sweep without one", curve(0, false), 0, 0, ""},
-		{"a sweep without one for INVALID visits", curve(100, false), 4, 4, "e, part p: INVALID errors: the sweep of b"},
+		{"a sweep without one for INVALID visits", curve(100, false), 4, 4, "e, part p: INVALID (errors): the sweep of b"},
 		{"a sweep whose time was up", unfinished, 4, 0, ""},
 		{"a bound, as the generator is the limit", bound, 0, 0, ""},
 		{"a rate", rate(search.RateFound), 0, 0, ""},
 		{"at least a rate", rate(search.RateAtLeast), 0, 0, ""},
 		{"the lowest rate misses", rate(search.RateMissed), 3, 0, ""},
-		{"an INVALID rate", rate(search.RateInvalid), 4, 4, "INVALID start_lag: the rate of the target"},
+		{"an INVALID rate", rate(search.RateInvalid), 4, 4, "INVALID (start_lag): the rate of the target"},
 		{"an unsettled rate", rate(search.RateUnsettled), 4, 0, ""},
 		{"nobody there", nobody, 1, 1, "nothing succeeded"},
 		{"an expectation that held", expecting(result(at, 0), true), 0, 0, ""},
@@ -153,12 +153,12 @@ func TestInvalidExitsWithFour(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ args, page, errs string }{
-		{"run --full -c 1 --rate 200 -d 500ms --grace 0s " + slow, "^Do not believe it: .*\n\nINVALID incomplete: ", ""}, // 20 of 100 arrivals begin
-		{"run --full -c 1 -n 20 " + failing, "^Do not believe it: .*\n\nINVALID errors: ", ""},
-		{"compare --full --rounds 1 --pairs 1 --block 500ms --warmup 0s -c 1 " + page + " " + short, "^INVALID answers_differ: ", ""},
-		{"sweep --full --levels 1,2 --visits 1 --block 100ms --warmup 0s " + failing, "^INVALID errors", ""},
+		{"run --full -c 1 --rate 200 -d 500ms --grace 0s " + slow, "^No result: .*\n\nINVALID \\(incomplete\\): ", ""}, // 20 of 100 arrivals begin
+		{"run --full -c 1 -n 20 " + failing, "^No result: .*\n\nINVALID \\(errors\\): ", ""},
+		{"compare --full --rounds 1 --pairs 1 --block 500ms --warmup 0s -c 1 " + page + " " + short, "^INVALID \\(answers_differ\\): ", ""},
+		{"sweep --full --levels 1,2 --visits 1 --block 100ms --warmup 0s " + failing, "^INVALID \\(errors", ""},
 		{"lab -o  " + file, "^(.*\n)?.*INVALID .*answers_differ", ""},
-		{"lab --full -o  " + file, "INVALID answers_differ", "refused, part apart: INVALID answers_differ: short against page at concurrency 1"},
+		{"lab --full -o  " + file, "INVALID \\(answers_differ\\)", "refused, part apart: INVALID (answers_differ): short against page at concurrency 1"},
 	} {
 		t.Run(tt.args[:5], func(t *testing.T) {
 			var out, errs bytes.Buffer
@@ -174,10 +174,10 @@ func TestInvalidExitsWithFour(t *testing.T) {
 // The refusals of a part are one line: the first, and how many more.
 func TestRefusedParts(t *testing.T) {
 	err := refusedParts([]report.Refusal{
-		{Place: report.Place{Experiment: "a", Part: "p"}, Text: "INVALID errors: one"}, {Place: report.Place{Experiment: "b"}, Text: "INVALID errors: two"},
-		{Place: report.Place{Experiment: "a", Part: "p"}, Text: "INVALID errors: three"},
+		{Place: report.Place{Experiment: "a", Part: "p"}, Text: "INVALID (errors): one"}, {Place: report.Place{Experiment: "b"}, Text: "INVALID (errors): two"},
+		{Place: report.Place{Experiment: "a", Part: "p"}, Text: "INVALID (errors): three"},
 	})
-	if want := "a, part p: INVALID errors: one; and 1 more\nb: INVALID errors: two"; err == nil || err.(*exitError).err.Error() != want {
+	if want := "a, part p: INVALID (errors): one; and 1 more\nb: INVALID (errors): two"; err == nil || err.(*exitError).err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if err := refusedParts(nil); err != nil {

@@ -86,7 +86,7 @@ func printed(t *testing.T) map[string]string {
 		for i, line := range lines {
 			found := termsOf(line, strings.HasPrefix(filepath.Base(file), "screen-lab"))
 			if i+1 < len(lines) && strings.Contains(lines[i+1], "█") && !columnar.MatchString(strings.TrimSpace(line)) && !figure.MatchString(line) {
-				found = append(found, strings.TrimSpace(line)) // what bars are of
+				found = append(found, strings.TrimSpace(strings.TrimSuffix(line, " (log scale)"))) // what bars are of
 			}
 			for _, term := range append(found, counted.FindStringSubmatch(line)...) {
 				terms[term] = filepath.Base(file)
@@ -109,11 +109,13 @@ var (
 	figure = regexp.MustCompile(`^([^A-Za-zα-ω±]*|.*[\d/:●│…{].*)$`)
 	// callers end a heading: add, 100 callers.
 	callers = regexp.MustCompile(`, \d+ callers?$`)
+	// comparison heads the differences of two variants.
+	comparison = regexp.MustCompile(`^\w+ compared with \w+$`)
 	// figured are words that look like one.
-	figured = regexp.MustCompile(`^p\d+(\.\d+)?$|^\d+ % interval$|^\D*/op$`)
+	figured = regexp.MustCompile(`^p\d+(\.\d+)?$|^\d+% CI$|^\D*/op$`)
 )
 
-// termsOf are the terms of a line. The lab's tables hold sentences, but for their heading.
+// termsOf are the terms of a line. The lab's blocks hold sentences.
 func termsOf(line string, sentences bool) []string {
 	terms := coded.FindAllString(cut.ReplaceAllString(line, ""), -1)
 	for _, word := range capitals.FindAllString(line, -1) {
@@ -123,13 +125,14 @@ func termsOf(line string, sentences bool) []string {
 	}
 	cells, isTable := strings.CutPrefix(line, "  ")
 	if sentences {
-		isTable = strings.HasPrefix(line, "question ")
+		isTable = false
 	}
 	if !isTable || !columnar.MatchString(cells) {
 		return terms
 	}
 	for _, cell := range columnar.Split(strings.TrimSpace(cells), -1) {
-		cell, _, _ = strings.Cut(callers.ReplaceAllString(cell, ""), " (")
+		cell, _, _ = strings.Cut(callers.ReplaceAllString(strings.TrimPrefix(cell, "← "), ""), " (")
+		cell = comparison.ReplaceAllString(cell, "compared with")
 		if (!figure.MatchString(cell) || figured.MatchString(cell)) && !slices.Contains(namesOfFixtures, cell) {
 			terms = append(terms, cell)
 		}

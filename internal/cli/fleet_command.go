@@ -198,7 +198,7 @@ func (a *app) checkFleet(ctx context.Context, f *fleetOptions, target protocol.T
 		} else {
 			row = append(row, "-", "-")
 		}
-		row = append(row, metric.Duration(float64(c.Found.BeganLate)), fmt.Sprintf("%.0f %%", 100*c.Found.Elsewhere), limitOf(c.Worker), fmt.Sprint(verdict.Weights[i]))
+		row = append(row, metric.Duration(float64(c.Found.BeganLate)), fmt.Sprintf("%.0f%%", 100*c.Found.Elsewhere), limitOf(c.Worker), fmt.Sprint(verdict.Weights[i]))
 		if c.Reached > 0 {
 			row = append(row, metric.Duration(float64(c.Reached)))
 		} else if target != nil {

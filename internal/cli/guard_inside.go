@@ -114,7 +114,7 @@ func (i *inside) measure(ctx context.Context, doc *report.Document) (*report.Exp
 	if err != nil {
 		return nil, err
 	}
-	return &report.Experiment{ID: "inside", Title: "What a guard can change at the most inside " + i.URL, Status: "done",
+	return &report.Experiment{ID: "inside", Title: "What a guard can change at most inside " + i.URL, Status: "done",
 		Elapsed: time.Since(began), Parts: []report.Part{{}}, Analyses: []report.Analysis{i.analysis(call, costs, doc.Calibration)}}, nil
 }
 
@@ -172,7 +172,7 @@ func near(text string) bool {
 func (i *inside) analysis(call experiment.GuardedCall, costs []experiment.GuardCost, known *report.Calibration) report.Analysis {
 	base := costs[0]
 	a := report.Analysis{Name: "guard_bound", Title: "Each guard in place of " + i.designs[0].Name,
-		Columns: []string{"guard", "CPU per call", "time per call, 1 caller", "calls/s at the most", "throughput", "latency"}}
+		Columns: []string{"guard", "CPU per call", "time per call, 1 caller", "calls/s at most", "throughput", "latency"}}
 	var largest, longest int // by their effects
 	for n, cost := range costs {
 		a.Rows = append(a.Rows, []string{i.designs[n].Name, metric.Duration(float64(cost.CPU)), metric.Duration(float64(cost.Call)),
@@ -186,21 +186,21 @@ func (i *inside) analysis(call experiment.GuardedCall, costs []experiment.GuardC
 	}
 	perCall, whose := call.CPU()
 	throughput, latency := math.Abs(call.Throughput(base, costs[largest])), math.Abs(call.Latency(base, costs[longest]))
-	a.Answer = fmt.Sprintf("The guard inside %s changes throughput by at most %.2g %% (%s in place of %s), latency by at most %.2g %% (%s)",
+	a.Answer = fmt.Sprintf("The guard inside %s changes throughput by at most %.2g%% (%s in place of %s), latency by at most %.2g%% (%s)",
 		i.URL, 100*throughput, i.designs[largest].Name, i.designs[0].Name, 100*latency, i.designs[longest].Name)
 	a.Sentence = []string{
 		fmt.Sprintf("At concurrency %d the server held %.1f calls at once (throughput × mean service time), so the guards were measured with %d at once.",
 			call.Busy.Concurrency, call.InFlight(), call.Callers()),
 		fmt.Sprintf("A call costs %s %s of CPU, and takes %s at one caller.", whose, metric.Duration(perCall), metric.Duration(float64(call.Alone))),
-		fmt.Sprintf("Throughput: %s in place of %s changes at most %.2g %% of it, if it costs there what it costs in process. %s",
+		fmt.Sprintf("Throughput: %s in place of %s changes at most %.2g%% of it, if it costs there what it costs in process. %s",
 			i.designs[largest].Name, i.designs[0].Name, 100*throughput, worthwhile(throughput, metric.Throughput, known)),
-		fmt.Sprintf("Latency: %s in place of %s changes at most %.2g %% of the service time at one caller. %s",
+		fmt.Sprintf("Latency: %s in place of %s changes at most %.2g%% of the service time at one caller. %s",
 			i.designs[longest].Name, i.designs[0].Name, 100*latency, worthwhile(latency, "response_p50_ns", known)),
 	}
 	for n, cost := range costs {
 		if share, queues := call.Queues(cost); queues {
 			a.Sentence = append(a.Sentence, fmt.Sprintf(
-				"Beware: at %.0f calls/s the guard %s is busy %.0f %% of the time, so it queues by itself and its bounds are too low.",
+				"Beware: at %.0f calls/s the guard %s is busy %.0f%% of the time, so it queues by itself and its bounds are too low.",
 				call.Busy.ThroughputPerSec, i.designs[n].Name, 100*share))
 		}
 	}
@@ -210,9 +210,9 @@ func (i *inside) analysis(call experiment.GuardedCall, costs []experiment.GuardC
 // signed formats a share as a change in per cent.
 func signed(share float64) string {
 	if math.Abs(share) < 0.00005 {
-		return "0.00 %"
+		return "0.00%"
 	}
-	return fmt.Sprintf("%+.2f %%", 100*share)
+	return fmt.Sprintf("%+.2f%%", 100*share)
 }
 
 // worthwhile says whether a comparison can show an effect on the metric that is
@@ -227,8 +227,8 @@ func worthwhile(effect float64, m metric.Name, known *report.Calibration) string
 		}
 	}
 	equal := planned.MarginOf(m)
-	margin := fmt.Sprintf("the margin of %.3g %% which counts as equal", 100*equal)
-	switch sees := fmt.Sprintf("This machine sees %.2g %% in %d rounds", 100*smallest, trial.PlannedRounds); {
+	margin := fmt.Sprintf("the margin of %.3g%% which counts as equal", 100*equal)
+	switch sees := fmt.Sprintf("This machine sees %.2g%% in %d rounds", 100*smallest, trial.PlannedRounds); {
 	case !math.IsInf(smallest, 1) && effect < smallest:
 		return sees + ": a comparison cannot show it."
 	case !math.IsInf(smallest, 1) && effect < equal:

@@ -117,7 +117,7 @@ func (p *progress) line() string {
 func (p *progress) far() (elapsed, done, left string) {
 	since := time.Since(p.begun)
 	if p.done >= 0 {
-		done = fmt.Sprintf("%.0f %%", 100*p.done)
+		done = fmt.Sprintf("%.0f%%", 100*p.done)
 	}
 	switch {
 	case p.left > 0:

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The stall meter's sleeps. With the long one it costs about 0.3 % of a core
+// The stall meter's sleeps. With the long one it costs about 0.3% of a core
 // (0.09 ms a turn on a virtual machine). After a stall it looks more often for a
 // while, because whatever stops a process in a regular way (a CPU limit, a
 // debugger, a crowded hypervisor) does so many times a second.

@@ -86,8 +86,8 @@ func TestJudge(t *testing.T) {
 		{"a clock known to 60 ms", with(func(c *Checkup) { c.ClockBound = 60 * time.Millisecond }), "Not fit to measure together: b is with a clock that is not known well enough", "closer together"},
 		{"600 ppm, known to 50 ppm", with(func(c *Checkup) { c.Drift, c.DriftBound = -600e-6, 50e-6 }), "Not fit to measure together: b is with a clock that runs too fast or too slow", "chrony"},
 		{"600 ppm, known to 200 ppm", with(func(c *Checkup) { c.Drift, c.DriftBound = 600e-6, 200e-6 }), "Fit to", ""},
-		{"others use 30 %", with(func(c *Checkup) { c.Found.Elsewhere = 0.3 }), "Fit to", "b is on a machine that others use a little"},
-		{"others use 60 %", with(func(c *Checkup) { c.Found.Elsewhere = 0.6 }), "Not fit to measure together: b is on a machine that others use", "end the other programs"},
+		{"others use 30%", with(func(c *Checkup) { c.Found.Elsewhere = 0.3 }), "Fit to", "b is on a machine that others use a little"},
+		{"others use 60%", with(func(c *Checkup) { c.Found.Elsewhere = 0.6 }), "Not fit to measure together: b is on a machine that others use", "end the other programs"},
 		{"not measured", with(func(c *Checkup) { c.LimitPerSec, c.Found.Unmeasured = 0, "no server" }), "Fit to", "b is not able to measure what it can send (no server)"},
 		{"another version", with(func(c *Checkup) { c.Against, c.Because = otherVersion, "is version v0" }), "Not fit to measure together: b is of another version", "(is version v0): start the same build there"},
 	} {

@@ -34,7 +34,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// Any limits get weights of 1 to 8, and a thousand equal machines, each measured with an error of 5 %, equal
+// Any limits get weights of 1 to 8, and a thousand equal machines, each measured with an error of 5%, equal
 // ones: the extremes of so many are 3.2 standard deviations off (exp(2 · 3.2 · 0.05) = 1.38 times apart).
 func TestWeightsOfMany(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 const (
 	// busyCPU is the share of a CPU that other programs use beyond which nothing is
 	// held to it. Beside two endless loops blocks on fixed CPUs of a machine with two
-	// spread by 60 %, and by 17 % where both sides could step aside (docs/benchmarks.md).
+	// spread by 60%, and by 17% where both sides could step aside (docs/benchmarks.md).
 	busyCPU = 0.2
 	// lookLength is how long other programs are watched, in ticks of 10 ms that
 	// /proc/stat counts, and looks how often: what ends by itself is no neighbour.

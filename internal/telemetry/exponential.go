@@ -8,7 +8,7 @@ import (
 	"contend/hist"
 )
 
-// scale is that of the exponential histograms: 2^6 buckets for each doubling, 1.09 % wide.
+// scale is that of the exponential histograms: 2^6 buckets for each doubling, 1.09% wide.
 const scale = 6
 
 // An exponential histogram has the counts of buckets one after another: bucket i, from first on,
@@ -20,7 +20,7 @@ type exponential struct {
 	counts      []uint64
 }
 
-// exponentialOf converts a histogram. Its own buckets are at most 0.1 % wide and count where
+// exponentialOf converts a histogram. Its own buckets are at most 0.1% wide and count where
 // they begin.
 func exponentialOf(h *hist.Histogram) exponential {
 	e := exponential{count: uint64(h.Count()), sum: h.Mean().Seconds() * float64(h.Count())}

@@ -91,7 +91,7 @@ func TestDirectIsTheSame(t *testing.T) {
 			}
 			return nil
 		}},
-		{name: "a status", hook: func(context.Context) error { return status.Error(codes.NotFound, "keine 100 % für \x01 dich") }},
+		{name: "a status", hook: func(context.Context) error { return status.Error(codes.NotFound, "keine 100% für \x01 dich") }},
 		{name: "a status with metadata", hook: func(ctx context.Context) error {
 			grpc.SendHeader(ctx, metadata.Pairs("kind", "x"))
 			grpc.SetTrailer(ctx, metadata.Pairs("cost", "7"))

@@ -130,7 +130,7 @@ func TestLoopCodes(t *testing.T) {
 	t.Parallel()
 	server := newCounterServer(t)
 	var now atomic.Uint32 // the code
-	server.hook = func(context.Context) error { return status.Error(codes.Code(now.Load()), "50 % of ä\n") }
+	server.hook = func(context.Context) error { return status.Error(codes.Code(now.Load()), "50% of ä\n") }
 	address, _ := server.start(t, "127.0.0.1:0", noReflection)
 	for code := codes.OK; code <= codes.Unauthenticated; code++ {
 		for _, expect := range []codes.Code{codes.OK, code} {
@@ -167,7 +167,7 @@ func TestLoopCodes(t *testing.T) {
 // The example of a failed answer is its message, decoded and bounded.
 func TestLoopDetail(t *testing.T) {
 	for _, test := range []struct{ give, want string }{
-		{"plain", "plain"}, {"50 % of ä\n", "50 % of ä\n"}, {strings.Repeat("x", 2*maxDetail), strings.Repeat("x", maxDetail)},
+		{"plain", "plain"}, {"50% of ä\n", "50% of ä\n"}, {strings.Repeat("x", 2*maxDetail), strings.Repeat("x", maxDetail)},
 	} {
 		server := newCounterServer(t)
 		server.hook = func(context.Context) error { return status.Error(codes.Aborted, test.give) }

@@ -95,7 +95,7 @@ func TestBothEnginesMeasureWhatTheServerTook(t *testing.T) {
 
 // A server that stands still for 0.3 s of 1.5 s at 400/s: a fifth of the arrivals
 // wait, from 0.3 s down to nothing, so the mean is ½ · 0.3 s ÷ 5 = 30 ms and p99 is
-// 0.3 s · (1 − 5 · 1 %) = 285 ms, whatever the number of VUs.
+// 0.3 s · (1 − 5 · 1%) = 285 ms, whatever the number of VUs.
 func TestBothEnginesShowAFrozenServer(t *testing.T) {
 	overBothEngines(t, func(t *testing.T, run runner) {
 		t.Parallel()

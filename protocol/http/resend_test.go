@@ -108,7 +108,7 @@ func TestBothEnginesCountTheTimeOfALostAttempt(t *testing.T) {
 		url := "http://" + wiretest.Listen(t, forgetful(1, slow))
 		r := run(t, Config{URL: url}, load.Plan{VUs: 1, Iterations: 5, Timeout: testenv.Patience})
 		if r.Completed != 5 || r.Resent != 4 || r.Service.Quantile(0.3) < wait { // 1 of 5 is sent once
-			t.Errorf("completed %d, sent again %d, 30 %% within %v", r.Completed, r.Resent, r.Service.Quantile(0.3))
+			t.Errorf("completed %d, sent again %d, 30%% within %v", r.Completed, r.Resent, r.Service.Quantile(0.3))
 		}
 		first := make(chan bool, 1)
 		first <- true

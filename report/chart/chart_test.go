@@ -27,7 +27,7 @@ func pictures() map[string]string {
 		Bands:  []chart.Band{{AlongX: true, From: 1, To: 2, Text: "warm-up"}, {From: 20, To: 30}},
 		Marks:  []chart.Mark{{AlongX: true, At: 8, Text: "enough"}, {At: 500, Text: "limit"}}}
 	rows := chart.Rows{Alt: "rows", X: chart.Axis{Label: "difference"}, Band: chart.Band{From: -2, To: 2}, Mark: []chart.Mark{{At: 0}},
-		Rows: []chart.Row{{Name: "throughput", Value: 5, Low: 4, High: 6, Text: "5 %"}, {Name: "a name that is too long for the room that there is in a row of it", Value: -1, Text: "INVALID", Faint: true}, {Name: "none", Value: math.NaN()}}}
+		Rows: []chart.Row{{Name: "throughput", Value: 5, Low: 4, High: 6, Text: "5%"}, {Name: "a name that is too long for the room that there is in a row of it", Value: -1, Text: "INVALID", Faint: true}, {Name: "none", Value: math.NaN()}}}
 	bars := chart.Rows{Alt: "bars", Bars: true, X: chart.Axis{Scale: chart.Log}, Rows: []chart.Row{{Name: "a", Value: 10}, {Name: "b", Value: 1000}}}
 	heat := chart.Heat{Alt: "counts", X: chart.Axis{Label: "s"}, Y: chart.Axis{Scale: chart.Log}, XEnds: [2]float64{0, 10}, YEnds: [2]float64{1, 100}, Counts: [][]int64{{0, 1}, {1000, 5}}}
 	flame := chart.Flame{Alt: "calls", Boxes: []chart.Box{{Name: "all", Note: "all: 10", Wide: 1, More: 1}, {Name: "a<b>", Note: "a<b>: 4", Depth: 1, Wide: 0.4, More: -0.5}, {Name: "small", Note: "small: 0.01", Depth: 1, From: 0.4, Wide: 0.001}}}

@@ -14,7 +14,7 @@ const (
 	Linear Scale = iota
 	Log          // values above 0; others are at the lower end
 	// Quantile is that of HdrHistogram's plots: values from 0 to below 1 by log₁₀(1 ÷ (1 − q)),
-	// so that 90, 99 and 99.9 % are as far apart from each other.
+	// so that 90, 99 and 99.9% are as far apart from each other.
 	Quantile
 )
 

@@ -230,7 +230,7 @@ func TestGraphShows(t *testing.T) {
 	}
 }
 
-// A frame of 0.1 % is drawn and one of less is not; names that have no room are left to
+// A frame of 0.1% is drawn and one of less is not; names that have no room are left to
 // titles.
 func TestGraphLeavesOutWhatIsSmall(t *testing.T) {
 	b := []why.Stacks{stacks("B", 1, 1, stack(9980, 1, "large"), stack(11, 1, "just"), stack(9, 1, "small"))}

@@ -25,7 +25,7 @@ var zoom string
 
 // Graph draws the candidate's CPU time per operation as a flame graph with the root on top, in SVG of at most 1 MB that needs
 // nothing else: a function is as wide as what it takes with all that it calls, red where that is more
-// than the baseline takes in the same place, and blue where it is less. What is below 0.1 % is left out, and so is
+// than the baseline takes in the same place, and blue where it is less. What is below 0.1% is left out, and so is
 // what only the baseline does. Each side has at least one level.
 func Graph(baseline, candidate []why.Stacks) []byte {
 	list := boxes([2][]why.Stacks{baseline, candidate})
@@ -42,7 +42,7 @@ func Graph(baseline, candidate []why.Stacks) []byte {
 		body.WriteString(one)
 		depth, drawn = max(depth, b.depth), drawn+1
 	}
-	left := "Below 0.1 % is left out"
+	left := "Below 0.1% is left out"
 	if drawn < len(list) {
 		left += fmt.Sprintf(", and the smallest %d of %d", len(list)-drawn, len(list))
 	}
