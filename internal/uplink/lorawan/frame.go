@@ -195,6 +195,29 @@ func (f *Frame) parseRejoin() error {
 	return nil
 }
 
+// Sender returns the bytes of an uplink that tell who sent it: DevAddr of data frames, DevEUI of join and rejoin
+// requests, in the order of transmission. Of any other frame it is all of it.
+func Sender(phy []byte) []byte {
+	if len(phy) < minFrame {
+		return phy
+	}
+	from, to := 0, len(phy)
+	switch Type(phy[0] >> 5) {
+	case UnconfirmedUp, ConfirmedUp:
+		from, to = 1, 5
+	case JoinRequest:
+		from, to = 9, 17
+	case RejoinRequest:
+		if from, to = 5, 13; phy[1] == 1 {
+			from, to = 10, 18
+		}
+	}
+	if to > len(phy) {
+		return phy
+	}
+	return phy[from:to]
+}
+
 // FullFCnt returns the smallest counter that is not below last and ends in low. If
 // frames may be late or lost, the true one may also be 1<<16 more or less. Past
 // 1<<32 it starts again at 0.

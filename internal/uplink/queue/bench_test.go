@@ -14,7 +14,7 @@ func BenchmarkAppendEntry(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		e.reset()
-		e.uplink(u)
+		e.uplink(u, byAddress)
 	}
 }
 

@@ -26,13 +26,27 @@ const leftBehind = "(left)"
 const leftIdle = time.Hour
 
 // scriptLeave gives entries to leftBehind that are still pending with a consumer. That is no delivery; the next one is.
+// Those that were passed on to nobody were not delivered before, either.
 const scriptLeave = `
-for i = 5, #ARGV do
-  if #redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[i], ARGV[i], 1, ARGV[2]) > 0 then
-    redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[3], 0, ARGV[i], 'IDLE', ARGV[4], 'JUSTID')
+for i = 6, #ARGV do
+  local p = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[i], ARGV[i], 1, ARGV[2])
+  if #p > 0 then
+    redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[3], 0, ARGV[i], 'IDLE', ARGV[4], 'RETRYCOUNT', math.max(0, p[1][4] - ARGV[5]), 'JUSTID')
   end
 end
 return 1`
+
+// giveAway is what gives entries of a source to leftBehind.
+func (in *Intake) giveAway(s *source, all []entryID, undelivered int) (cmds []rueidis.Completed) {
+	for ids := range slices.Chunk(all, maxAcks) {
+		e := encoder{args: []string{group, in.cfg.Instance, leftBehind, strconv.FormatInt(leftIdle.Milliseconds(), 10), strconv.Itoa(undelivered)}}
+		for _, id := range ids {
+			e.id(id)
+		}
+		cmds = append(cmds, in.redis.script(scriptLeave, s.key, e.args...))
+	}
+	return cmds
+}
 
 // leaveBehind gives what is in flight here to leftBehind. An embedded Redis ends with its instance.
 func (in *Intake) leaveBehind(ctx context.Context) error {
@@ -41,14 +55,7 @@ func (in *Intake) leaveBehind(ctx context.Context) error {
 	}
 	var cmds []rueidis.Completed
 	for _, s := range in.all() {
-		for ids := range slices.Chunk(s.pendingIDs(), maxAcks) {
-			var e encoder
-			for _, id := range ids {
-				e.id(id)
-			}
-			args := append([]string{group, in.cfg.Instance, leftBehind, strconv.FormatInt(leftIdle.Milliseconds(), 10)}, e.args...)
-			cmds = append(cmds, in.redis.script(scriptLeave, s.key, args...))
-		}
+		cmds = append(cmds, in.giveAway(s, s.pendingIDs(), 0)...)
 	}
 	return in.redis.doAll(ctx, cmds)
 }
@@ -77,18 +84,33 @@ const scriptTime = `return redis.call('TIME')`
 // inspect counts what is pending in the streams that we read, by consumer, and
 // notes for the readers whose entries to claim.
 func (in *Intake) inspect(ctx context.Context) (failed error) {
+	failed = in.receiveArrivals(ctx)
 	for _, set := range []*sourceSet{in.owned, in.forwarded} {
 		for _, s := range set.list() {
-			if err := in.inspectSource(ctx, s); err != nil && !isSpoilt(err) && !strings.Contains(err.Error(), "NOGROUP") {
+			dead, err := in.inspectSource(ctx, s, nil)
+			if err != nil {
 				failed = err
 			}
+			s.mu.Lock()
+			s.dead = dead
+			s.mu.Unlock()
 		}
 	}
 	in.watchClock()
 	return failed
 }
 
-func (in *Intake) inspectSource(ctx context.Context, s *source) error {
+// inspectSource returns the consumers of a stream whose entries are to be claimed. Where there is nothing to look at,
+// nothing is pending.
+func (in *Intake) inspectSource(ctx context.Context, s *source, a *arrival) (dead []string, err error) {
+	dead, err = in.consumers(ctx, s, a)
+	if err == nil || isSpoilt(err) || strings.Contains(err.Error(), "no such key") || strings.Contains(err.Error(), "NOGROUP") {
+		return dead, nil
+	}
+	return nil, err
+}
+
+func (in *Intake) consumers(ctx context.Context, s *source, a *arrival) (dead []string, err error) {
 	r := in.redis
 	asked := time.Now()
 	replies := r.client.DoMulti(ctx, r.script(scriptTime, s.key),
@@ -97,42 +119,51 @@ func (in *Intake) inspectSource(ctx context.Context, s *source) error {
 	replies = replies[1:]
 	consumers, err := replies[0].ToArray()
 	if err != nil {
-		if strings.Contains(err.Error(), "no such key") {
-			return nil
-		}
-		return err
+		return nil, err
 	}
-	var (
-		dead    []string
-		pending int64
-	)
+	var pending int64
 	for i := range consumers {
 		about, err := consumers[i].AsMap()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		name, n := text(about["name"]), number(about["pending"])
 		pending += n
 		switch {
 		case name == leftBehind && n > 0:
 			dead = append(dead, name)
+		case n > 0 && a != nil && in.silent(s, a, name):
+			dead = append(dead, name)
 		case !in.dead(name):
 		case n > 0:
 			dead = append(dead, name)
 		case number(about["idle"]) > forgetAfter.Milliseconds():
 			if err := r.client.Do(ctx, r.script(scriptForget, s.key, group, name)).Error(); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
 	length, err := replies[1].AsInt64()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dead, s.pending, s.lag = dead, pending, max(0, length-pending)
+	s.pending, s.lag = pending, max(0, length-pending)
 	if lag, ok := lagOf(replies[2]); ok && !r.Embedded() { // which counts wrongly
 		s.lag = lag
 	}
-	return err
+	return dead, err
+}
+
+// undead are the others that live or, silent as they are, may do so.
+func (in *Intake) undead() (names []string) {
+	for name := range in.holder.view.Load().live {
+		names = append(names, name)
+	}
+	for name := range in.absent {
+		if !in.dead(name) {
+			names = append(names, name)
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == in.cfg.Instance })
 }
 
 // lagOf finds how many entries were not delivered yet; Redis 7 tells, mostly.
@@ -205,67 +236,82 @@ func (f *fetcher) reclaim(ctx context.Context, sources []*source) error {
 	return nil
 }
 
-func (f *fetcher) reclaimSource(ctx context.Context, s *source) error {
+func (f *fetcher) reclaimSource(ctx context.Context, s *source) (err error) {
 	s.mu.Lock()
-	own, dead := s.recover, s.dead
-	s.recover, s.dead = false, nil
+	own, fresh, dead := s.recover, s.fresh, s.dead
+	if fresh {
+		dead = s.left
+	}
+	s.recover, s.fresh, s.dead = false, false, nil
 	s.mu.Unlock()
-	if own {
-		if err := f.in.createGroups(ctx, []*source{s}); err != nil {
-			return err
+	if !own && dead == nil {
+		return nil
+	}
+	defer func() {
+		if err != nil {
+			s.mu.Lock()
+			s.recover, s.fresh = s.recover || own, s.fresh || fresh
+			s.mu.Unlock()
 		}
-		if err := f.claim(ctx, s, f.in.cfg.Instance, 0); err != nil {
+	}()
+	idle := map[string]time.Duration{}
+	if own {
+		idle[f.in.cfg.Instance] = 0
+		if err := f.in.createGroups(ctx, []*source{s}); err != nil {
 			return err
 		}
 	}
 	for _, name := range dead {
-		idle := f.in.cfg.Lease
-		if name == leftBehind {
-			idle = leftIdle
-		}
-		if err := f.claim(ctx, s, name, idle); err != nil {
-			return err
+		switch {
+		case name == leftBehind:
+			idle[name] = leftIdle
+		case !fresh:
+			idle[name] = f.in.cfg.Lease
+		default:
+			idle[name] = 0
 		}
 	}
-	return nil
+	if fresh && s.index >= 0 {
+		f.in.cfg.HandOver()
+	}
+	return f.claim(ctx, s, idle)
 }
 
-// claim takes over the entries of a consumer to which nothing happened for so long.
-func (f *fetcher) claim(ctx context.Context, s *source, consumer string, idle time.Duration) error {
-	millis := strconv.FormatInt(idle.Milliseconds(), 10)
+// claim takes over the entries of consumers, in their order: of each those to which nothing happened for so long.
+func (f *fetcher) claim(ctx context.Context, s *source, idle map[string]time.Duration) error {
 	from := "-"
 	for f.room(ctx) {
-		reply := f.in.redis.do(ctx, "XPENDING", s.key, group, "IDLE", millis, from, "+",
-			strconv.Itoa(claimAtOnce), consumer)
+		reply := f.in.redis.do(ctx, "XPENDING", s.key, group, from, "+", strconv.Itoa(claimAtOnce))
 		items, err := reply.ToArray()
 		if err != nil || len(items) == 0 {
 			return err
 		}
-		batch := f.unknown(s, items)
-		if err := f.claimBatch(ctx, s, batch, millis); err != nil {
-			return err
+		batches, last := f.unknown(s, items, idle)
+		for _, batch := range batches {
+			if err := f.claimBatch(ctx, s, batch); err != nil {
+				return err
+			}
 		}
 		if len(items) < claimAtOnce {
 			return nil
 		}
 		var e encoder
-		e.id(batch.last.next())
+		e.id(last.next())
 		from = e.args[0]
 	}
 	return nil
 }
 
-// A claimBatch is what to claim next: how often each entry was delivered, the
+// A claimBatch is what to claim next, if nothing happened to it for so long: how often each entry was delivered, the
 // coming time included.
 type claimBatch struct {
+	idle       time.Duration
 	deliveries map[entryID]int
 	ids        []string
-	last       entryID // seen
 }
 
-// unknown leaves out the entries that are in flight here.
-func (f *fetcher) unknown(s *source, items []rueidis.RedisMessage) claimBatch {
-	batch := claimBatch{deliveries: map[entryID]int{}}
+// unknown leaves out the entries that are in flight here, and those of other consumers. It returns the last that it saw, too.
+func (f *fetcher) unknown(s *source, items []rueidis.RedisMessage, idle map[string]time.Duration) (batches []claimBatch, last entryID) {
 	for i := range items {
 		item, err := items[i].ToArray()
 		if err != nil || len(item) < 4 {
@@ -276,21 +322,25 @@ func (f *fetcher) unknown(s *source, items []rueidis.RedisMessage) claimBatch {
 		if !ok {
 			continue
 		}
-		batch.last = id
-		if !s.flies(id) {
-			batch.deliveries[id] = int(number(item[3])) + 1
-			batch.ids = append(batch.ids, name)
+		last = id
+		enough, wanted := idle[text(item[1])]
+		if !wanted || number(item[2]) < enough.Milliseconds() || s.flies(id) {
+			continue
 		}
+		if n := len(batches); n == 0 || batches[n-1].idle != enough {
+			batches = append(batches, claimBatch{enough, map[entryID]int{}, nil})
+		}
+		batch := &batches[len(batches)-1]
+		batch.deliveries[id] = int(number(item[3])) + 1
+		batch.ids = append(batch.ids, name)
 	}
-	return batch
+	return batches, last
 }
 
-func (f *fetcher) claimBatch(ctx context.Context, s *source, batch claimBatch, millis string) error {
-	if len(batch.ids) == 0 {
-		return nil
-	}
+func (f *fetcher) claimBatch(ctx context.Context, s *source, batch claimBatch) error {
 	f.sources, f.deliveries = []*source{s}, batch.deliveries
-	cmd := append([]string{"XCLAIM", s.key, group, f.in.cfg.Instance, millis}, batch.ids...)
+	cmd := append([]string{"XCLAIM", s.key, group, f.in.cfg.Instance,
+		strconv.FormatInt(batch.idle.Milliseconds(), 10)}, batch.ids...)
 	f.begin(s.key)
 	var err error
 	if f.in.redis.single {

@@ -140,26 +140,26 @@ func TestTheOtherMastersGoOn(t *testing.T) {
 	until(t, "the first are acknowledged", func() bool { return c.in.Stats().Acked == 100 })
 	_, lost := slotOf(cluster.Masters[0], keyUplinks+"0")
 	cluster.Masters[lost].Kill()
-	n := 100
+	const n = 500
+	sent, entries := 100, make([][][]string, defaultPartitions)
+	for i := 100; i < n; i++ {
+		at := partitionOf(frame(i).PHY, defaultPartitions)
+		entries[at] = append(entries[at], entryOf(frame(i)))
+	}
 	for i := range defaultPartitions {
 		key := keyUplinks + strconv.Itoa(i)
-		if _, master := slotOf(cluster.Masters[(lost+1)%3], key); master == lost {
-			continue
+		if _, master := slotOf(cluster.Masters[(lost+1)%3], key); master != lost {
+			addRaw(t, r, key, entries[i])
+			sent += len(entries[i])
 		}
-		var entries [][]string
-		for range 50 {
-			entries = append(entries, entryOf(frame(n)))
-			n++
-		}
-		addRaw(t, r, key, entries)
 	}
-	if n == 100 {
+	if sent == 100 {
 		t.Fatal("all partitions are on one master")
 	}
-	until(t, "the others arrive", func() bool { return c.count() == n })
+	until(t, "the others arrive", func() bool { return c.count() == sent })
 	cluster.Masters[lost].Restart()
 	produce(t, r, frames(n, n+100))
-	until(t, "those of all arrive again", func() bool { return c.count() == n+100 })
+	until(t, "those of all arrive again", func() bool { return c.count() == sent+100 })
 }
 
 // arrived waits for n uplinks, and says how many came twice.

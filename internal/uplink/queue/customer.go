@@ -64,7 +64,7 @@ func additions(cmd func(...string) rueidis.Completed, key string, uplinks []*mes
 	cmds := make([]rueidis.Completed, len(uplinks))
 	for i, u := range uplinks {
 		e.args = append(e.args[:0], "XADD", key, "*")
-		e.uplink(u)
+		e.uplink(u, byFrame)
 		e.uint(fieldArrived, u.Origin.Millis)
 		cmds[i] = cmd(e.args...)
 	}
@@ -76,31 +76,38 @@ var ErrReceiving = errors.New("queue: the customer's stream is being read alread
 
 // Receive reads the stream of a customer until ctx ends, and then returns nil.
 // It calls handle as Run does; Ack takes these uplinks, too. handle must be quick:
-// it is called for all customers in turn.
+// it is called for all customers in turn. What instances had in hand that are gone comes first.
 func (in *Intake) Receive(ctx context.Context, customer string, handle func([]*message.Uplink)) error {
 	s := in.customer(customer)
 	s.mu.Lock()
-	taken := s.handle != nil
+	taken, ours := s.handle != nil, s.ours
 	if !taken {
-		s.handle, s.recover = handle, true
+		s.handle, s.recover, s.ours = handle, true, true
 	}
 	s.mu.Unlock()
 	if taken {
 		return ErrReceiving
 	}
-	in.forwarded.update(func(list []*source) []*source { return append(list, s) })
+	if ours {
+		in.forwarded.update(func(list []*source) []*source { return append(list, s) })
+	} else {
+		in.arrive(s)
+	}
 	in.wakeKeeper() // it looks for what dead instances left
 	select {
 	case <-ctx.Done():
 	case <-in.ctx.Done():
 	}
+	in.mu.Lock()
+	delete(in.arriving, s)
+	in.mu.Unlock()
 	version := in.forwarded.update(func(list []*source) []*source {
 		return slices.DeleteFunc(list, func(other *source) bool { return other == s })
 	})
 	for passed, changed := in.forwarded.hasPassed(version); !passed; passed, changed = in.forwarded.hasPassed(version) {
 		<-changed
 	}
-	s.busy.Wait()
+	s.rest()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handle = nil

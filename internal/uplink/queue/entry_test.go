@@ -25,14 +25,14 @@ func TestAppendEntry(t *testing.T) {
 		change func()
 		want   string
 	}{
-		{"LoRa", func() {}, "v=1 phy=phy\x00\xff gw=00000000000000ab ts=1000000002 freq=868100000 mod=lora sf=12 bw=125000 rssi=-57.5 snr=9.25"},
+		{"LoRa", func() {}, "v=2 phy=phy\x00\xff gw=00000000000000ab ts=1000000002 freq=868100000 mod=lora sf=12 bw=125000 rssi=-57.5 snr=9.25"},
 		{"FSK", func() {
 			u.Radio = message.Radio{Modulation: message.FSK, FrequencyDeviation: 25000, BitRate: 50000}
-		}, "v=1 phy=phy\x00\xff gw=00000000000000ab ts=1000000002 freq=0 mod=fsk dev=25000 br=50000 rssi=0 snr=0"},
+		}, "v=2 phy=phy\x00\xff gw=00000000000000ab ts=1000000002 freq=0 mod=fsk dev=25000 br=50000 rssi=0 snr=0"},
 		{"FHSS with a position", func() {
 			u.Radio = message.Radio{Modulation: message.FHSS, ChannelWidth: 137000, CodingRate: "4/6"}
 			u.Position = &message.Position{Latitude: 47.5, Longitude: -8.25}
-		}, "v=1 phy=phy\x00\xff gw=00000000000000ab ts=1000000002 freq=0 mod=fhss ocw=137000 cr=4/6 rssi=0 snr=0 lat=47.5 lng=-8.25"},
+		}, "v=2 phy=phy\x00\xff gw=00000000000000ab ts=1000000002 freq=0 mod=fhss ocw=137000 cr=4/6 rssi=0 snr=0 lat=47.5 lng=-8.25"},
 	} {
 		test.change()
 		fields := entryOf(u)
@@ -49,7 +49,7 @@ func TestAppendEntry(t *testing.T) {
 // entryOf returns the names and values, in turns, of the stream entry that holds u.
 func entryOf(u *message.Uplink) []string {
 	var e encoder
-	e.uplink(u)
+	e.uplink(u, byAddress)
 	return e.args
 }
 
@@ -144,7 +144,7 @@ func TestParseEntryNamesEveryBadField(t *testing.T) {
 		bad    []string
 	}{
 		{"nothing", nil, []string{"v", "phy", "gw", "ts", "freq", "mod", "rssi", "snr"}},
-		{"other version", with("v", "2"), []string{"v"}},
+		{"other version", with("v", "3"), []string{"v"}},
 		{"empty frame", with("phy", ""), []string{"phy"}},
 		{"256 bytes", with("phy", strings.Repeat("x", 256)), []string{"phy"}},
 		{"15 digits", with("gw", "102030405060708"), []string{"gw"}},

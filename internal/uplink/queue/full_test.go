@@ -15,7 +15,7 @@ func TestAFullRedisIsEmptied(t *testing.T) {
 	r := openURL(t, server.URL())
 	const n = 1000
 	produce(t, r, frames(0, n))
-	addRaw(t, r, keyUplinks+"0", [][]string{{"v", "2"}})
+	addRaw(t, r, keyUplinks+"0", [][]string{{"v", "3"}})
 	server.Do("CONFIG", "SET", "maxmemory", "1")
 	secret, err := r.Secret(t.Context())
 	if again, _ := r.Secret(t.Context()); err != nil || again != secret {

@@ -18,6 +18,7 @@ type holders struct {
 type holderView struct {
 	live  map[string]bool   // whether it has to be alone
 	holds map[string]string // customer → another instance
+	said  map[string]presence
 }
 
 func (h *holders) init() {

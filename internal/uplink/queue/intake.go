@@ -53,6 +53,10 @@ type IntakeConfig struct {
 	// because the Redis ends with this process and could give them to nobody. An
 	// embedded one looks through all that is pending again and again.
 	AckRead bool
+	// HandOver, if set, is called before partitions are given to other instances, and after some were taken over and
+	// before they are read: uplinks that handle got and did not send must be in the streams of their customers when
+	// it returns, and further ones must follow them there. Others of their addresses come from other instances.
+	HandOver func()
 	// Alone says that no other instance may read uplinks of this Redis: it would know
 	// other devices.
 	Alone bool
@@ -69,6 +73,9 @@ func (c *IntakeConfig) fill() error {
 	c.Lease = cmp.Or(c.Lease, defaultLease)
 	c.InFlight = cmp.Or(c.InFlight, defaultInFlight)
 	c.Backlog = cmp.Or(c.Backlog, defaultBacklog)
+	if c.HandOver == nil {
+		c.HandOver = func() {}
+	}
 	var errs []error
 	if strings.Trim(c.Instance, letters) != "" || len(c.Instance) > 100 {
 		errs = append(errs, fmt.Errorf("instance is %.40q; allowed: up to 100 letters, digits, dots, colons, hyphens and underscores", c.Instance))
@@ -112,13 +119,15 @@ type Intake struct {
 	byIndex   []*source // of the customers
 	forwarded *sourceSet
 	malformed map[string]uint64
-	leaving   map[*source]uint64 // to be released, from this version of owned on
-	cause     error              // why it stopped by itself
+	leaving   map[*source]*departure
+	arriving  map[*source]*arrival
+	cause     error // why it stopped by itself
 	memory    Memory
 
 	absent   map[string]time.Time // instances that the keeper does not see, since when
 	readers  []string             // that the keeper saw last
 	touch    time.Time            // since when the keeper found Redis each time; zero: not the last time
+	beats    uint64               // how often it said that we live
 	clockOff bool                 // the clocks differ, as the log was told
 	doubt    time.Duration        // when the keeper should look again, as an absent one may be dead then
 
@@ -132,6 +141,7 @@ type counters struct {
 	read, claimed, poison, lost atomic.Uint64
 	acked, unknown, trimmed     atomic.Uint64
 	forwarded, dropped, errors  atomic.Uint64
+	moved                       atomic.Uint64
 }
 
 // Stats are counts since the start, and current sizes.
@@ -145,7 +155,8 @@ type Stats struct {
 	Unknown   uint64 // acknowledgements of what was not in flight
 	Trimmed   uint64
 	Forwarded uint64 // to the streams of customers
-	Dropped   uint64 // instead, or later, because too many wait there
+	Moved     uint64 // to the partitions of their addresses
+	Dropped   uint64 // instead of either, or later, because too many wait there
 	Errors    uint64 // of Redis, or of the way to it
 	// ClockAhead is by how much our clock is ahead of Redis's.
 	ClockAhead time.Duration
@@ -176,7 +187,7 @@ func NewIntake(ctx context.Context, r *Redis, cfg IntakeConfig) (*Intake, error)
 	in := &Intake{
 		redis: r, cfg: cfg, nonce: newNonce(), owned: newSourceSet(), forwarded: newSourceSet(),
 		acksWait: make(chan struct{}, 1), beatNow: make(chan struct{}, 1),
-		customers: map[string]*source{}, malformed: map[string]uint64{}, leaving: map[*source]uint64{},
+		customers: map[string]*source{}, malformed: map[string]uint64{}, leaving: map[*source]*departure{}, arriving: map[*source]*arrival{},
 		absent: map[string]time.Time{},
 	}
 	for i := range n {
@@ -235,7 +246,7 @@ func (in *Intake) Stats() Stats {
 	st := Stats{
 		Read: c.read.Load(), Poison: c.poison.Load(), Claimed: c.claimed.Load(), Lost: c.lost.Load(),
 		Acked: c.acked.Load(), Unknown: c.unknown.Load(), Trimmed: c.trimmed.Load(),
-		Forwarded: c.forwarded.Load(), Dropped: c.dropped.Load(), Errors: c.errors.Load(), InFlight: int(in.flying.Load()), ClockAhead: in.clockAhead(),
+		Forwarded: c.forwarded.Load(), Moved: c.moved.Load(), Dropped: c.dropped.Load(), Errors: c.errors.Load(), InFlight: int(in.flying.Load()), ClockAhead: in.clockAhead(),
 	}
 	in.mu.Lock()
 	st.Malformed = maps.Clone(in.malformed)

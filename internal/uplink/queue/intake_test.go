@@ -76,7 +76,7 @@ func TestOtherSpoiltKeys(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		addRaw(t, r, keyUplinks+"0", [][]string{{"v", "2"}})
+		addRaw(t, r, keyUplinks+"0", [][]string{{"v", "3"}})
 		const n = 100
 		c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, true)
 		until(t, "what is malformed is counted", func() bool { return c.in.Stats().Malformed[fieldVersion] == 1 })

@@ -29,10 +29,12 @@ if v and ARGV[3] == 'again' and string.sub(v, 1, string.len(ARGV[1])) ~= ARGV[1]
 redis.call('PERSIST', KEYS[1])
 redis.call('SET', KEYS[1], ARGV[1] .. ARGV[4], 'PX', ARGV[2])
 return 1`
-	// scriptLease takes or renews a lease.
+	// scriptLease takes or renews a lease, unless it is of one of those who may live.
 	scriptLease = `
 local v = redis.call('GET', KEYS[1])
-if v and v ~= ARGV[1] then return 0 end
+for i = 3, #ARGV do
+  if v == ARGV[i] then return 0 end
+end
 redis.call('PERSIST', KEYS[1])
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`
@@ -57,7 +59,15 @@ type presence struct {
 	Reads bool     `json:"reads"` // it wants partitions
 	Alone bool     `json:"alone,omitempty"`
 	Holds []string `json:"holds,omitempty"`
+	// Leaves are the customers that it does not hold any more, and of whose streams it still has what it passed on
+	// to nobody.
+	Leaves []string `json:"leaves,omitempty"`
+	Beat   uint64   `json:"beat"` // how often it said so
 }
+
+// leases is for how many times Lease a lease stays without a word. It is of whoever took it until that one gives it up or is
+// known to be dead: after an outage of Redis two could have a partition otherwise, and change the order of what is in it.
+const leases = 4
 
 func (in *Intake) milliseconds() string {
 	return strconv.FormatInt(in.cfg.Lease.Milliseconds(), 10)
@@ -68,7 +78,9 @@ func (in *Intake) owner() string { return in.cfg.Instance + " " }
 
 // beat says that we live; again: and that we should be known.
 func (in *Intake) beat(ctx context.Context, again string) error {
-	text, err := json.Marshal(presence{Reads: in.owned.isReading(), Alone: in.cfg.Alone, Holds: in.holder.own()})
+	in.beats++
+	holds := in.holder.own()
+	text, err := json.Marshal(presence{Reads: in.owned.isReading(), Alone: in.cfg.Alone, Holds: holds, Leaves: in.leaves(holds), Beat: in.beats})
 	if err != nil {
 		return err
 	}
@@ -148,7 +160,7 @@ func (in *Intake) look(ctx context.Context) (readers []string, err error) {
 		cmds[i] = in.redis.cmd("GET", keyInstance+name)
 	}
 	texts := in.redis.client.DoMulti(ctx, cmds...)
-	view := holderView{live: map[string]bool{}, holds: map[string]string{}}
+	view := holderView{live: map[string]bool{}, holds: map[string]string{}, said: map[string]presence{}}
 	gone := []string{"SREM", keyInstances}
 	for i, name := range names {
 		text, err := texts[i].ToString()
@@ -162,7 +174,7 @@ func (in *Intake) look(ctx context.Context) (readers []string, err error) {
 			}
 			continue
 		}
-		view.live[name] = p.Alone
+		view.live[name], view.said[name] = p.Alone, p
 		if p.Reads {
 			readers = append(readers, name)
 		}
@@ -210,6 +222,9 @@ func (in *Intake) keep() {
 			in.touch = time.Now()
 		}
 		pause = min(pause, in.doubt)
+		if len(in.arrivals()) > 0 {
+			pause = min(pause, arriveEvery)
+		}
 		ticker.Reset(max(pause, time.Millisecond))
 		wait(in.ctx, 10*time.Millisecond) // many hints are one
 		select {
@@ -269,8 +284,28 @@ func (in *Intake) share(ctx context.Context, readers []string) error {
 	if err != nil && in.redis.single {
 		return err
 	}
-	in.own(taken)
+	left, taken := in.known(ctx, taken)
+	in.own(taken, left)
 	return errors.Join(err, in.release(ctx, others))
+}
+
+// known says of those sources that are new here whose entries were left there. Of which it does not find that out it
+// leaves out.
+func (in *Intake) known(ctx context.Context, taken []*source) (left map[*source][]string, known []*source) {
+	before := in.owned.list()
+	left = map[*source][]string{}
+	for _, s := range taken {
+		if !slices.Contains(before, s) {
+			dead, err := in.inspectSource(ctx, s, &arrival{alone: true})
+			if err != nil {
+				in.failed("looking what was left in "+s.key, err)
+				continue
+			}
+			left[s] = dead
+		}
+		known = append(known, s)
+	}
+	return left, known
 }
 
 // lease takes or renews the leases of sources and returns those that it got. One that is ours stays so
@@ -279,9 +314,13 @@ func (in *Intake) lease(ctx context.Context, sources []*source) (taken []*source
 	if len(sources) == 0 {
 		return nil, nil
 	}
+	args := []string{in.owner(), strconv.FormatInt((leases * in.cfg.Lease).Milliseconds(), 10)}
+	for _, name := range in.undead() {
+		args = append(args, name+" ")
+	}
 	cmds := make([]rueidis.Completed, len(sources))
 	for i, s := range sources {
-		cmds[i] = in.redis.script(scriptLease, keyLease+strconv.Itoa(s.index), in.owner(), in.milliseconds())
+		cmds[i] = in.redis.script(scriptLease, keyLease+strconv.Itoa(s.index), args...)
 	}
 	owned := in.owned.list()
 	for i, reply := range in.redis.client.DoMulti(ctx, cmds...) {
@@ -297,14 +336,14 @@ func (in *Intake) lease(ctx context.Context, sources []*source) (taken []*source
 }
 
 // own makes the reader read these partitions and no others.
-func (in *Intake) own(taken []*source) {
+func (in *Intake) own(taken []*source, left map[*source][]string) {
 	before := in.owned.list()
 	if slices.Equal(before, taken) {
 		return
 	}
 	for _, s := range taken {
 		if !slices.Contains(before, s) {
-			s.wantRecovery()
+			s.arrive(left[s])
 		}
 	}
 	version := in.owned.update(func([]*source) []*source { return taken })
@@ -315,39 +354,10 @@ func (in *Intake) own(taken []*source) {
 	}
 	for _, s := range before {
 		if !slices.Contains(taken, s) {
-			in.leaving[s] = version
+			in.leaving[s] = &departure{version: version}
 		}
 	}
 	in.redis.log.Info("partitions", "instance", in.cfg.Instance, "own", len(taken), "of", len(in.parts))
-}
-
-// release gives up the leases of partitions that the reader reads no more.
-func (in *Intake) release(ctx context.Context, others []*source) error {
-	var cmds []rueidis.Completed
-	for _, s := range others {
-		in.mu.Lock()
-		version, leaving := in.leaving[s]
-		in.mu.Unlock()
-		if !leaving {
-			continue
-		}
-		if passed, _ := in.owned.hasPassed(version); !passed {
-			time.AfterFunc(blockFor/5, in.wakeKeeper)
-			continue
-		}
-		cmds = append(cmds, in.redis.script(scriptDelete, keyLease+strconv.Itoa(s.index), in.owner()))
-		in.mu.Lock()
-		delete(in.leaving, s)
-		in.mu.Unlock()
-	}
-	if len(cmds) == 0 {
-		return nil
-	}
-	if err := in.redis.doAll(ctx, cmds); err != nil {
-		return err // the lease ends by itself
-	}
-	in.announce(ctx)
-	return nil
 }
 
 // listen takes the hints of other instances until the intake is closed.

@@ -142,8 +142,8 @@ func (p *parser) phy(value string, u *message.Uplink, arena []byte) []byte {
 func (p *parser) field(name, value string, u *message.Uplink) {
 	switch name {
 	case fieldVersion:
-		if p.first(hasVersion, name) && value != version {
-			p.fail(name, value, version)
+		if p.first(hasVersion, name) && value != byAddress && value != byFrame {
+			p.fail(name, value, byFrame+", "+byAddress)
 		}
 	case fieldGateway:
 		p.gateway(value, u)

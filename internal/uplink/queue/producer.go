@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/crc32"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
 )
 
@@ -61,20 +63,25 @@ func NewProducer(ctx context.Context, r *Redis, cfg ProducerConfig) (*Producer, 
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Limit == 0 {
-		cfg.Limit = defaultLimit
-		if r.Embedded() {
-			cfg.Limit = defaultEmbeddedLimit
-		}
-	}
 	p := &Producer{
-		redis: r, limit: max(1, cfg.Limit/int64(n)),
+		redis: r, limit: r.limit(cfg.Limit, n),
 		keys: make([]string, n), length: make([]partitionLength, n),
 	}
 	for i := range p.keys {
 		p.keys[i] = keyUplinks + strconv.Itoa(i)
 	}
 	return p, nil
+}
+
+// limit is how many entries one of n partitions may hold; all: all of them together, if not 0.
+func (r *Redis) limit(all int64, n int) int64 {
+	switch {
+	case all == 0 && r.Embedded():
+		all = defaultEmbeddedLimit
+	case all == 0:
+		all = defaultLimit
+	}
+	return max(1, all/int64(n))
 }
 
 // partitions returns how many there are, which is want if nobody has said yet.
@@ -96,27 +103,35 @@ func partitions(ctx context.Context, r *Redis, want int) (int, error) {
 	return n, nil
 }
 
-// partitionOf spreads frames; copies of one frame meet in one partition.
-func partitionOf(phy []byte, n int) int { return int(crc32.ChecksumIEEE(phy) % uint32(n)) }
+// partitionOf spreads devices. The frames of one address meet in one partition, which keeps their order, and so do
+// the copies of a frame.
+func partitionOf(phy []byte, n int) int {
+	return int(crc32.ChecksumIEEE(lorawan.Sender(phy)) % uint32(n))
+}
 
 // A writer is what one Add needs, and keeps for the next.
 type writer struct {
 	conn *respConn // nil: not connected
 	enc  encoder
 	todo []addition
+	// later are those for which their partitions have no room.
+	later []addition
+	full  []bool // by partition
 }
 
 type addition struct {
 	uplink    *message.Uplink
 	partition int
+	err       error // of the last attempt
 }
 
 // maxPipeline is how many commands are written at once.
 const maxPipeline = 512
 
-// Add writes the uplinks, in pipelines. It waits while a partition holds more than the
-// limit, and while Redis is away, until ctx ends; the error says how many were
-// not written. What was on its way when a connection broke may be written twice.
+// Add writes the uplinks, in pipelines, and keeps the order of each address: what one server refuses of a pipeline, it refuses
+// as a whole. Those whose partition holds more than the limit wait, and after the others of their pipeline all do while
+// Redis is away, until ctx ends; the error says how many were not written. What was on its way when a connection
+// broke may be written twice.
 func (p *Producer) Add(ctx context.Context, uplinks []*message.Uplink) error {
 	w := p.writer()
 	defer p.idle.put(w)
@@ -124,7 +139,7 @@ func (p *Producer) Add(ctx context.Context, uplinks []*message.Uplink) error {
 		n := min(len(uplinks), maxPipeline)
 		w.todo = w.todo[:0]
 		for _, u := range uplinks[:n] {
-			w.todo = append(w.todo, addition{u, partitionOf(u.PHY, len(p.keys))})
+			w.todo = append(w.todo, addition{uplink: u, partition: partitionOf(u.PHY, len(p.keys))})
 		}
 		if err := p.addAll(ctx, w); err != nil {
 			return fmt.Errorf("queue: %d uplinks not written: %w", len(w.todo)+len(uplinks)-n, err)
@@ -139,36 +154,39 @@ func (p *Producer) writer() *writer {
 	if w := p.idle.get(); w != nil {
 		return w
 	}
-	return new(writer)
+	return &writer{full: make([]bool, len(p.keys))}
 }
 
 // addAll writes w.todo, again and again, until it is empty.
 func (p *Producer) addAll(ctx context.Context, w *writer) error {
 	var pause backoff
-	for {
+	for len(w.todo) > 0 {
 		err := p.room(ctx, w)
 		if err == nil {
 			err = p.write(ctx, w)
 		}
-		if len(w.todo) == 0 {
-			return nil
-		}
-		if err != nil && p.redis.refused(err) {
+		w.todo, w.later = append(w.todo, w.later...), w.later[:0]
+		switch {
+		case err == nil:
+			pause = 0
+			continue
+		case p.redis.refused(err):
 			return err
-		}
-		if err != nil && ctx.Err() == nil {
+		case ctx.Err() == nil:
 			p.redis.log.Warn("redis", "what", "writing uplinks", "waiting", len(w.todo), "error", err)
 		}
 		if !pause.wait(ctx) {
 			return fmt.Errorf("%w: %w", ctx.Err(), err)
 		}
 	}
+	return nil
 }
 
 // write sends w.todo and leaves in it what did not arrive.
 func (p *Producer) write(ctx context.Context, w *writer) (err error) {
 	if !p.redis.single || p.redis.Replicas > 0 {
-		return p.scatter(ctx, w)
+		p.scatter(ctx, w)
+		return p.written(w)
 	}
 	if w.conn == nil {
 		if w.conn, err = p.redis.dial(ctx); err != nil {
@@ -177,103 +195,170 @@ func (p *Producer) write(ctx context.Context, w *writer) (err error) {
 	}
 	unhurried := context.AfterFunc(ctx, w.conn.interrupt)
 	broken := w.exchange(p.keys)
-	left := w.todo[:0]
-	for i, a := range w.todo {
-		reply := broken
-		if broken == nil {
-			if _, reply = w.conn.header('$'); reply == nil {
-				_, reply = w.conn.line() // of no interest
-			}
-			if _, answered := reply.(errReply); !answered {
-				broken = reply
-			}
+	if broken != nil {
+		for i := range w.todo {
+			w.todo[i].err = broken
 		}
-		if reply != nil {
-			err = reply
-			left = append(left, w.todo[i])
+	}
+	if !unhurried() || broken != nil {
+		w.conn.close()
+		w.conn = nil
+	}
+	return p.written(w)
+}
+
+// written leaves in w.todo what was not, and returns why.
+func (p *Producer) written(w *writer) (err error) {
+	left := w.todo[:0]
+	for _, a := range w.todo {
+		if a.err != nil {
+			err = a.err
+			left = append(left, a)
 			continue
 		}
 		p.length[a.partition].entries.Add(1)
 	}
 	w.todo = left
-	if !unhurried() || broken != nil {
-		w.conn.close()
-		w.conn = nil
-	}
 	return err
 }
 
 // scatter is write where each partition may be on another server, or replicas are waited for.
-func (p *Producer) scatter(ctx context.Context, w *writer) (err error) {
+func (p *Producer) scatter(ctx context.Context, w *writer) {
 	var e encoder // its own: what ctx cuts short may be sent later
 	cmds := make([]rueidis.Completed, len(w.todo))
 	for i, a := range w.todo {
 		e.args = append(e.args[:0], "XADD", p.keys[a.partition], "*")
-		e.uplink(a.uplink)
+		e.uplink(a.uplink, byAddress)
 		cmds[i] = p.redis.cmd(e.args...)
 	}
-	left := w.todo[:0]
-	for i, failed := range p.redis.write(ctx, cmds...) {
-		if failed != nil {
-			err = failed
-			left = append(left, w.todo[i])
-			continue
-		}
-		p.length[w.todo[i].partition].entries.Add(1)
+	for i, err := range p.redis.write(ctx, cmds...) {
+		w.todo[i].err = err
 	}
-	w.todo = left
-	return err
 }
 
-// exchange sends all commands of w.todo.
+// exchange sends w.todo, several as one transaction: were one refused alone, such as by a Redis that is full for that moment, a
+// later one of its address would come before it. The error is of the connection.
 func (w *writer) exchange(keys []string) error {
 	w.conn.out = w.conn.out[:0]
+	several := len(w.todo) > 1
+	if several {
+		w.conn.command([]string{"MULTI"})
+	}
 	for _, a := range w.todo {
 		w.enc.reset()
 		w.enc.args = append(w.enc.args, "XADD", keys[a.partition], "*")
-		w.enc.uplink(a.uplink)
+		w.enc.uplink(a.uplink, byAddress)
 		w.conn.command(w.enc.args)
 	}
-	return w.conn.flush(0)
+	if several {
+		w.conn.command([]string{"EXEC"})
+	}
+	if err := w.conn.flush(0); err != nil {
+		return err
+	}
+	if !several {
+		return w.reply(&w.todo[0])
+	}
+	return w.replies()
 }
 
-// room waits until the partitions of w.todo have some.
-func (p *Producer) room(ctx context.Context, w *writer) error {
-	now := time.Now().UnixNano()
-	for _, a := range w.todo {
-		l := &p.length[a.partition]
-		if l.entries.Load() < p.limit && now-l.checked.Load() < int64(time.Second) {
+// replies reads those to a transaction.
+func (w *writer) replies() error {
+	var refused error
+	for range len(w.todo) + 1 { // MULTI is OK, and each command queued
+		if _, err := w.conn.header('+'); isReply(err) {
+			refused = cmp.Or(refused, err)
+		} else if err != nil {
+			return err
+		}
+	}
+	if _, err := w.conn.header('*'); isReply(err) {
+		refused = cmp.Or(refused, err)
+	} else if err != nil {
+		return err
+	}
+	for i := range w.todo {
+		if w.todo[i].err = refused; refused != nil {
 			continue
 		}
-		if err := p.roomIn(ctx, a.partition); err != nil && (p.redis.single || ctx.Err() != nil) {
-			return err // of a cluster the others have room
+		if err := w.reply(&w.todo[i]); err != nil {
+			return err
 		}
-		now = time.Now().UnixNano()
 	}
 	return nil
 }
 
-// roomIn asks how long a partition is, until that is below the limit.
-func (p *Producer) roomIn(ctx context.Context, partition int) error {
+// reply reads the one to an addition. The error is of the connection.
+func (w *writer) reply(a *addition) error {
+	_, err := w.conn.header('$')
+	if err == nil {
+		_, err = w.conn.line() // the entry's identifier is of no interest
+	}
+	if a.err = err; isReply(err) {
+		return nil
+	}
+	return err
+}
+
+// isReply tells whether an error is what Redis said, after which the connection can be used.
+func isReply(err error) bool {
+	_, is := err.(errReply)
+	return is
+}
+
+// room leaves in w.todo what there is room for, and puts the rest into w.later. It waits until there is something.
+func (p *Producer) room(ctx context.Context, w *writer) error {
 	const nap, longest = 5 * time.Millisecond, 100 * time.Millisecond
 	for pause := nap; ; pause = min(pause+nap, longest) {
-		n, err := p.redis.do(ctx, "XLEN", p.keys[partition]).AsInt64()
-		if err != nil {
+		full, err := p.full(ctx, w)
+		if err != nil || full == nil {
 			return err
 		}
-		l := &p.length[partition]
-		l.entries.Store(n)
-		l.checked.Store(time.Now().UnixNano())
-		if n < p.limit {
+		todo := w.todo[:0]
+		for _, a := range w.todo {
+			if w.full[a.partition] {
+				w.later = append(w.later, a)
+			} else {
+				todo = append(todo, a)
+			}
+		}
+		if w.todo = todo; len(todo) > 0 {
 			return nil
 		}
+		w.todo, w.later = w.later, todo
 		if pause == longest-nap { // after a second: routers that are as fast are behind for less
-			p.redis.log.Warn("the intake is full: uplinks wait for routers", "partition", p.keys[partition], "entries", n)
+			p.redis.log.Warn("the intake is full: uplinks wait for routers", "partition", *full)
 		}
 		if !wait(ctx, pause) {
 			return ctx.Err()
 		}
 	}
+}
+
+// full notes in w.full which partitions of w.todo have no room, and returns one of them; nil: there is none.
+func (p *Producer) full(ctx context.Context, w *writer) (one *string, err error) {
+	clear(w.full)
+	now := time.Now().UnixNano()
+	for _, a := range w.todo {
+		l := &p.length[a.partition]
+		if w.full[a.partition] || l.entries.Load() < p.limit && now-l.checked.Load() < int64(time.Second) {
+			continue
+		}
+		n, err := p.redis.do(ctx, "XLEN", p.keys[a.partition]).AsInt64()
+		switch {
+		case err != nil && (p.redis.single || ctx.Err() != nil):
+			return nil, err
+		case err != nil:
+			continue // of a cluster the others have room
+		}
+		now = time.Now().UnixNano()
+		l.entries.Store(n)
+		l.checked.Store(now)
+		if n >= p.limit {
+			w.full[a.partition], one = true, &p.keys[a.partition]
+		}
+	}
+	return one, nil
 }
 
 // A shelf keeps idle writers.

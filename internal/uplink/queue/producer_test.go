@@ -47,6 +47,39 @@ func TestProducerWaitsAtItsLimit(t *testing.T) {
 	})
 }
 
+// While one partition is full, uplinks of the others are written, whatever came before them.
+func TestAFullPartitionHoldsUpNoOther(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		p, err := NewProducer(t.Context(), r, ProducerConfig{Limit: 20, Partitions: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := func(i int) int { return partitionOf(frame(i).PHY, 2) }
+		one, other := 0, 1
+		for at(other) == at(one) {
+			other++
+		}
+		loud := slices.Repeat(frames(one, one+1), 10)
+		if err := p.Add(t.Context(), loud); err != nil { // 20 ÷ 2 are enough
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- p.Add(t.Context(), append(loud, frame(other))) }()
+		until(t, "the other one is written", func() bool {
+			n, err := r.do(t.Context(), "XLEN", p.keys[at(other)]).AsInt64()
+			return n == 1 && err == nil
+		})
+		if n, err := r.do(t.Context(), "XLEN", p.keys[at(one)]).AsInt64(); n != 10 || err != nil {
+			t.Errorf("the full one has %d entries, %v", n, err)
+		}
+		c, _ := startIntake(t, r, IntakeConfig{}, true)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		until(t, "all are read", func() bool { return c.in.Stats().Acked == 21 })
+	})
+}
+
 func TestProducerSaysWhatItDidNotWrite(t *testing.T) {
 	r := openURL(t, "")
 	p, err := NewProducer(t.Context(), r, ProducerConfig{Limit: 8, Partitions: 1})

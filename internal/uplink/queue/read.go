@@ -42,7 +42,7 @@ func (in *Intake) read(ctx context.Context, set *sourceSet) {
 	}()
 	for d := range deliveries {
 		d.source.handle(d.uplinks)
-		d.source.busy.Done()
+		d.source.end()
 	}
 }
 
@@ -72,6 +72,7 @@ type fetcher struct {
 	memory     []message.Uplink
 	arena      []byte
 	bad        []badEntry
+	strays     []*message.Uplink // of other partitions
 	parser     parser
 }
 
@@ -188,6 +189,7 @@ func (f *fetcher) hangUp() {
 // begin starts the entries of a source.
 func (f *fetcher) begin(key string) {
 	f.ids, f.uplinks, f.bad, f.source = f.ids[:0], f.uplinks[:0], f.bad[:0], nil
+	f.strays = f.strays[:0]
 	for _, s := range f.sources {
 		if s.key == key {
 			f.source = s
@@ -216,6 +218,9 @@ func (f *fetcher) entry(id entryID, fields []string) {
 		f.bad = append(f.bad, malformedEntry(f.source, u.Origin, fields, &f.parser))
 	case u.Origin.Deliveries > maxDeliveries:
 		f.bad = append(f.bad, poisonMessage(f.source, u.Origin, fields))
+	case f.source.index >= 0 && partitionOf(u.PHY, len(f.in.parts)) != f.source.index:
+		f.strays = append(f.strays, u)
+		f.memory = f.memory[1:]
 	default:
 		f.uplinks = append(f.uplinks, u)
 		f.memory = f.memory[1:]
@@ -228,6 +233,7 @@ func (f *fetcher) end() {
 	if s == nil {
 		return
 	}
+	s.begin() // until what was read is handled, or there is nothing to handle
 	s.take(f.ids, f.in.cfg.AckRead)
 	if f.in.cfg.AckRead {
 		wake(f.in.acksWait)
@@ -238,12 +244,16 @@ func (f *fetcher) end() {
 	if len(f.bad) > 0 {
 		f.in.setAside(s, f.bad)
 	}
-	if len(f.uplinks) > 0 {
-		s.busy.Add(1)
-		f.out <- delivery{s, f.uplinks}
-		// The delivery before is handled, or this one would not have been taken.
-		f.uplinks, f.spare = f.spare, f.uplinks
+	if len(f.strays) > 0 {
+		f.in.moveOver(f.strays)
 	}
+	if len(f.uplinks) == 0 {
+		s.end()
+		return
+	}
+	f.out <- delivery{s, f.uplinks}
+	// The delivery before is handled, or this one would not have been taken.
+	f.uplinks, f.spare = f.spare, f.uplinks
 }
 
 func (in *Intake) failed(what string, err error) {

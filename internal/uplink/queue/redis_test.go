@@ -112,6 +112,8 @@ type collector struct {
 	seen    map[int]int
 	origins []message.Origin // not acknowledged
 	most    int              // deliveries of one entry
+	newest  map[int]entryID  // by partition
+	late    int              // entries that came first after newer ones of their partition
 	last    time.Time        // when something new came
 	pause   time.Duration    // the longest without
 }
@@ -122,6 +124,7 @@ func (c *collector) handle(uplinks []*message.Uplink) {
 	before := len(c.seen)
 	origins := make([]message.Origin, 0, len(uplinks))
 	for _, u := range uplinks {
+		c.order(u)
 		c.seen[number4(u)]++
 		c.most = max(c.most, u.Origin.Deliveries)
 		origins = append(origins, u.Origin)
@@ -136,6 +139,19 @@ func (c *collector) handle(uplinks []*message.Uplink) {
 		c.in.Ack(origins)
 	} else {
 		c.origins = append(c.origins, origins...)
+	}
+}
+
+func (c *collector) order(u *message.Uplink) {
+	if c.newest == nil {
+		c.newest = map[int]entryID{}
+	}
+	id := entryID{u.Origin.Millis, u.Origin.Seq}
+	switch newest := c.newest[u.Origin.Partition]; {
+	case newest.less(id):
+		c.newest[u.Origin.Partition] = id
+	case c.seen[number4(u)] == 0:
+		c.late++
 	}
 }
 

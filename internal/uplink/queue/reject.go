@@ -14,7 +14,7 @@ func (in *Intake) Reject(uplinks []*message.Uplink, why func(*message.Uplink) (k
 		at := u.Origin.Partition
 		if s := in.source(at); s != nil {
 			var e encoder
-			e.uplink(u)
+			e.uplink(u, byFrame)
 			bad[at] = append(bad[at], newBadEntry(s, u.Origin, e.args, [2]string{kind, reason}))
 		}
 	}

@@ -72,9 +72,13 @@ func TestEntriesOfADeadInstanceAreClaimed(t *testing.T) {
 		<-done
 		dead.stop() // and no Close: no word of farewell
 		dead.routines.Wait()
+		produce(t, r, frames(n, 2*n)) // which are not read before
 		live, _ := startIntake(t, r, soon("live"), true)
-		until(t, "all are claimed", func() bool { return live.in.Stats().Acked == n })
-		live.once(t, n)
+		until(t, "all are claimed", func() bool { return live.in.Stats().Acked == 2*n })
+		live.once(t, 2*n)
+		if live.late > 0 {
+			t.Errorf("%d were read after newer ones", live.late)
+		}
 		until(t, "the dead one is forgotten", func() bool {
 			names, err := r.do(t.Context(), "SMEMBERS", keyInstances).AsStrSlice()
 			return err == nil && slices.Equal(names, []string{"live"})

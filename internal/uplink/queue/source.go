@@ -53,22 +53,25 @@ func parseDecimal(text string) (n uint64, ok bool) {
 type source struct {
 	key   string
 	index int // a partition's number; of a customer's stream −1, −2 and so on
-	// handle takes what was read; busy counts its calls, begun or about to.
+	// handle takes what was read.
 	handle func([]*message.Uplink)
-	busy   sync.WaitGroup
 
 	ahead atomic.Int64 // by how many nanoseconds our clock is ahead of Redis's
 
-	mu sync.Mutex
+	mu    sync.Mutex
+	busy  int       // calls of handle, begun or about to
+	quiet sync.Cond // busy is 0
 	// flying has the entries that were delivered to us and are not settled, or not
 	// acknowledged.
 	flying map[entryID]flight
 	acks   []entryID
 	newest entryID // read so far
 	// recover asks for our own entries that are not in flying, dead for those of
-	// the consumers that are gone, and of leftBehind.
-	recover bool
-	dead    []string
+	// the consumers that are gone, and of leftBehind. fresh: we have just begun to read the stream, and nothing new is
+	// read of it before those of left.
+	recover, fresh bool
+	dead, left     []string
+	ours           bool // of a customer's stream: we read it, or have what is to be given back
 	// dirty: something was acknowledged since the last trim. held: an old
 	// entry keeps the stream from being trimmed.
 	dirty, held bool
@@ -86,7 +89,39 @@ const (
 )
 
 func newSource(key string, index int) *source {
-	return &source{key: key, index: index, flying: map[entryID]flight{}}
+	s := &source{key: key, index: index, flying: map[entryID]flight{}}
+	s.quiet.L = &s.mu
+	return s
+}
+
+// begin and end enclose each call of handle; rest waits until there is none.
+func (s *source) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy++
+}
+
+func (s *source) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy--; s.busy == 0 {
+		s.quiet.Broadcast()
+	}
+}
+
+func (s *source) rest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.busy > 0 {
+		s.quiet.Wait()
+	}
+}
+
+// arrive has what these consumers had in hand, who are gone, be read before what is new.
+func (s *source) arrive(left []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recover, s.fresh, s.left = true, true, left
 }
 
 // take notes entries as delivered to us, and queues their acknowledgements if ack.

@@ -33,6 +33,12 @@ const (
 type customer struct {
 	box *outbox.Outbox
 
+	// order is locked while uplinks are handed on, so that those of an address stay in their order. direct: they go
+	// to the outbox; else by way of the stream in Redis, and all that it had before is older. aside asks for direct.
+	order  sync.Mutex
+	direct bool
+	aside  chan struct{}
+
 	mu      sync.Mutex
 	sockets int
 	leave   context.CancelFunc // ends the reading of its stream in Redis
@@ -45,7 +51,7 @@ func (r *Router) customer(name string) *customer {
 	defer r.mu.Unlock()
 	c := r.customers[name]
 	if c == nil {
-		c = &customer{box: outbox.New(r.outboxConfig(name))}
+		c = &customer{box: outbox.New(r.outboxConfig(name)), aside: make(chan struct{}, 1)}
 		r.customers[name] = c
 	}
 	return c
@@ -83,7 +89,9 @@ func (r *Router) outboxConfig(customer string) outbox.Config {
 // in Redis for the instance that has, or will have, some.
 func (r *Router) deliver(name string, messages []outbox.Message) {
 	c := r.customer(name)
-	if c.here() && !r.crowded(c) {
+	c.order.Lock()
+	defer c.order.Unlock()
+	if c.direct && c.here() && !r.crowded(c) {
 		r.put(c, messages)
 		return
 	}
@@ -91,13 +99,116 @@ func (r *Router) deliver(name string, messages []outbox.Message) {
 	for i, m := range messages {
 		uplinks[i] = m.Uplink
 	}
-	if r.forward(name, uplinks) {
-		r.settled(uplinks)
+	r.detour(name, c, uplinks)
+}
+
+// detour leaves uplinks in the customer's stream, after those of the outbox that were not sent: further ones follow them
+// there until it has been read up. c.order is locked.
+func (r *Router) detour(name string, c *customer, uplinks []*message.Uplink) {
+	if c.direct {
+		c.direct = false
+		uplinks = append(c.box.Withdraw(0), uplinks...)
+	}
+	for chunk := range slices.Chunk(uplinks, mostForwarded) {
+		if !r.forward(name, chunk) {
+			return
+		}
+		r.settled(chunk)
+	}
+	c.wantDirect()
+}
+
+// wantDirect has straighten look.
+func (c *customer) wantDirect() {
+	select {
+	case c.aside <- struct{}{}:
+	default:
+	}
+}
+
+// handOver leaves in Redis what was not sent, before partitions go to other instances, and after some have come from them.
+func (r *Router) handOver() {
+	if wait := r.config.Dedup.Collect; wait > 0 { // what was read may be awaiting its copies
+		time.Sleep(wait)
+		r.passDue()
+	}
+	r.mu.Lock()
+	customers := maps.Clone(r.customers)
+	r.mu.Unlock()
+	for name, c := range customers {
+		c.order.Lock()
+		r.detour(name, c, nil)
+		c.order.Unlock()
+	}
+}
+
+// straightAgain is how long after an attempt to go straight the first other one is.
+const straightAgain = 20 * time.Millisecond
+
+// straighten has what is new go to the outbox directly, whenever all that went by way of the stream was read.
+func (r *Router) straighten(ctx context.Context, name string, c *customer) {
+	for pause := straightAgain; ctx.Err() == nil; {
+		switch {
+		case r.crowded(c):
+			sleep(ctx, straightAgain)
+		case r.straight(ctx, name, c):
+			pause = straightAgain
+			select {
+			case <-c.aside:
+			case <-ctx.Done():
+			}
+		default:
+			sleep(ctx, pause)
+			pause = min(2*pause, forwardAgain)
+		}
+	}
+}
+
+// straight has nothing more go by way of the stream, if what is there is read in a moment.
+func (r *Router) straight(ctx context.Context, name string, c *customer) bool {
+	c.order.Lock()
+	defer c.order.Unlock()
+	for range 5 {
+		if caughtUp, err := r.intake.CaughtUp(ctx, name); c.direct || caughtUp && err == nil {
+			c.direct = true
+			break
+		}
+		sleep(ctx, time.Millisecond)
+	}
+	return c.direct
+}
+
+// retreat gives back what was not sent to the last connection of a customer.
+func (r *Router) retreat(name string, c *customer) {
+	c.order.Lock()
+	r.detour(name, c, nil)
+	c.order.Unlock()
+	if r.config.Redis.Embedded() {
+		return // which nobody else reads
+	}
+	unsent := c.box.WithdrawForwarded()
+	for r.working.Err() == nil {
+		err := r.intake.Retreat(r.working, name, unsent)
+		if err == nil {
+			return
+		}
+		r.config.Log.Warn("uplinks wait for Redis", "customer", name, "uplinks", len(unsent), "error", err)
+		sleep(r.working, forwardAgain)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
 	}
 }
 
 // forwardAgain is how long after a failure of Redis uplinks are forwarded again.
 const forwardAgain = 500 * time.Millisecond
+
+// mostForwarded is how many uplinks are forwarded at once.
+const mostForwarded = 1000
 
 // forward leaves uplinks in the customer's stream. While Redis is away nothing
 // else could be read either, so it waits; the end of the router ends that, and the
@@ -109,10 +220,7 @@ func (r *Router) forward(name string, uplinks []*message.Uplink) bool {
 			return true
 		}
 		r.config.Log.Warn("uplinks wait for Redis", "customer", name, "uplinks", len(uplinks), "error", err)
-		select {
-		case <-time.After(forwardAgain):
-		case <-r.working.Done():
-		}
+		sleep(r.working, forwardAgain)
 	}
 	return false
 }
@@ -155,9 +263,12 @@ func (r *Router) relieve() {
 	r.mu.Unlock()
 	for name, c := range customers {
 		c.box.GiveUp(mostHeld*r.config.Held, stale)
-		if unread := c.box.Withdraw(stale); len(unread) > 0 && r.forward(name, unread) {
-			r.settled(unread)
+		c.order.Lock()
+		if unread := c.box.Withdraw(stale); len(unread) > 0 {
+			c.direct = false
+			r.detour(name, c, append(unread, c.box.Withdraw(0)...))
 		}
+		c.order.Unlock()
 	}
 }
 
@@ -190,7 +301,11 @@ func (r *Router) opened(name string, kind stream.Kind) {
 		if before != nil {
 			<-before
 		}
+		var straightening sync.WaitGroup
+		straightening.Go(func() { r.straighten(ctx, name, c) })
 		r.receive(ctx, name, c)
+		straightening.Wait()
+		r.retreat(name, c)
 	})
 }
 
@@ -212,10 +327,7 @@ func (r *Router) closed(name string, kind stream.Kind) {
 func (r *Router) receive(ctx context.Context, name string, c *customer) {
 	for ctx.Err() == nil {
 		if r.crowded(c) {
-			select {
-			case <-time.After(20 * time.Millisecond):
-			case <-ctx.Done():
-			}
+			sleep(ctx, 20*time.Millisecond)
 			continue
 		}
 		reading, pause := context.WithCancel(ctx)

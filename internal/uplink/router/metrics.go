@@ -132,7 +132,7 @@ func (to sender) histogram(name, help string, h outbox.Histogram, scale float64)
 func (to sender) intake(s queue.Stats) {
 	const help = "Entries of the intake, by event."
 	for event, n := range map[string]uint64{"read": s.Read, "poison": s.Poison, "claimed": s.Claimed, "lost": s.Lost,
-		"acknowledged": s.Acked, "trimmed": s.Trimmed, "forwarded": s.Forwarded, "dropped": s.Dropped} {
+		"acknowledged": s.Acked, "trimmed": s.Trimmed, "forwarded": s.Forwarded, "moved": s.Moved, "dropped": s.Dropped} {
 		to.count("intake_entries_total", help, int64(n), "event", event)
 	}
 	for field, n := range s.Malformed {

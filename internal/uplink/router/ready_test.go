@@ -124,7 +124,7 @@ func TestReadyAsksOnce(t *testing.T) {
 func TestWhoDoesNotAnswerDoesNotFillRedis(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	s := start(t, redis.URL(), func(c *Config) { c.Trust = outbox.TrustConfig{Start: 2} })
+	s := start(t, redis.URL(), func(c *Config) { c.Trust, c.Partitions = outbox.TrustConfig{Start: 2}, 1 })
 	d := s.insert(acme, 0)
 	redis.Do("CONFIG", "SET", "maxmemory", strconv.Itoa(1<<30))
 	s.connect(acme, "upstream/") // and it reads nothing

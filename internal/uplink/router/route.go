@@ -41,14 +41,22 @@ func (r *Router) handle(batch []*message.Uplink) {
 // collect passes on the best copies of frames when they have been waited for.
 func (r *Router) collect(ctx context.Context) error {
 	for {
-		ready, next := r.dedup.due(time.Now())
-		r.pass(ready)
+		next := r.passDue()
 		select {
 		case <-time.After(next):
 		case <-ctx.Done():
 			return nil
 		}
 	}
+}
+
+// passDue passes on those that are due, and returns when to ask again.
+func (r *Router) passDue() (next time.Duration) {
+	r.passing.Lock()
+	defer r.passing.Unlock()
+	ready, next := r.dedup.due(time.Now())
+	r.pass(ready)
+	return next
 }
 
 // pass gives uplinks to the customers whose devices may have sent them.

@@ -64,6 +64,7 @@ type Router struct {
 	intake    *queue.Intake
 	dedup     *deduper
 	clocks    *clocks
+	passing   sync.Mutex // frames whose copies were awaited
 	downlinks *downlinks
 	told      string // the newest result of a downlink that is none of ours
 	streams   *stream.Server
@@ -98,7 +99,7 @@ func New(ctx context.Context, c Config) (*Router, error) {
 	}
 	r.intake, err = queue.NewIntake(ctx, c.Redis, queue.IntakeConfig{Instance: c.Instance, Partitions: c.Partitions,
 		Linger: c.Linger, Lease: c.Lease, InFlight: mostInFlight * c.Held, Backlog: c.Backlog, AckRead: c.Redis.Embedded(),
-		Alone: !c.Table.Shared(), NearlyFull: r.relieve})
+		Alone: !c.Table.Shared(), NearlyFull: r.relieve, HandOver: r.handOver})
 	if errors.Is(err, queue.ErrAlone) {
 		err = fmt.Errorf("%w; SQLite is for one router, several need PostgreSQL", err)
 	}

@@ -26,7 +26,7 @@ func BenchmarkScale(b *testing.B) {
 		for _, routers := range []int{1, 2, 4} {
 			b.Run(fmt.Sprintf("partitions=%d/routers=%d", partitions, routers), func(b *testing.B) {
 				server := redistest.Start(b)
-				way{url: server.URL(), servers: []*redistest.Server{server}, partitions: partitions, routers: routers}.run(b, pg)
+				way{url: server.URL(), servers: []*redistest.Server{server}, partitions: partitions, routers: routers, devices: 64}.run(b, pg)
 			})
 		}
 	}
@@ -113,6 +113,7 @@ type way struct {
 	servers    []*redistest.Server // masters
 	partitions int                 // 0: as many as there are without a word
 	routers    int
+	devices    int // 0: one
 	socket     int // the router at which the customer's socket is
 	replicas   int // that the writer waits for
 }
@@ -130,15 +131,18 @@ func (w way) run(b *testing.B, pg *tabletest.Server) {
 	for i := range w.routers {
 		all = append(all, launch(b, w.url, db, fmt.Sprintf("router-%d", i)))
 	}
-	insertAt(b, all[0].address, acme, 0)
-	for _, p := range all {
-		waitFor(b, "each knows the device", func() bool { return devices(b, p.address, acme) == 1 })
+	w.devices = max(w.devices, 1)
+	for i := range w.devices {
+		insertAt(b, all[0].address, acme, i)
 	}
-	done := receive(b, all[w.socket].address, acme, func(c *sink.Config) { c.Expect = int64(b.N) })
+	for _, p := range all {
+		waitFor(b, "each knows the devices", func() bool { return devices(b, p.address, acme) == w.devices })
+	}
+	done := receive(b, all[w.socket].address, acme, func(c *sink.Config) { c.Expect, c.Devices = int64(b.N), w.devices })
 	const in, out = "total_net_input_bytes", "total_net_output_bytes"
 	before, inBefore, outBefore := used(b, redis, all), about(b, "stats", in, w.servers...), about(b, "stats", out, w.servers...)
 	b.ResetTimer()
-	if _, err := gen.Run(b.Context(), gen.Config{Mode: gen.Flat, N: int64(b.N), Seed: 1, Add: producer.Add}); err != nil {
+	if _, err := gen.Run(b.Context(), gen.Config{Mode: gen.Flat, N: int64(b.N), Seed: 1, Devices: w.devices, Add: producer.Add}); err != nil {
 		b.Fatal(err)
 	}
 	result := <-done
