@@ -211,7 +211,7 @@ var rooms = map[string]size{
 	"internal/telemetry":   {830, 630},
 	"internal/testenv":     {270, 160},
 	"internal/unit":        {90, 50},
-	"internal/uplink":      {13600, 18350},
+	"internal/uplink":      {14000, 18800}, // +400, +450: a device's order, over streams, sockets and routers that end; two crutches of tests went
 	"load":                 {4600, 3500},
 	"loop":                 {2050, 2100},
 	"metric":               {460, 270},

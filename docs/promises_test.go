@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-var testName = regexp.MustCompile("`(Test[A-Za-z0-9]+)`")
+var testName = regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+)`")
 
 // Each promise of the router names tests, which exist.
 func TestPromisesHaveTests(t *testing.T) {
