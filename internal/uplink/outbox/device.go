@@ -35,6 +35,9 @@ type TrustConfig struct {
 	// the size 0 if nothing was; nil: nothing was of any. It is called with the outbox
 	// locked.
 	Initial func(lorawan.EUI) Trust
+	// Exists says whether a device still has the row; nil: each has. It is called with the outbox
+	// locked.
+	Exists func(Candidate) bool
 }
 
 // A Trust is what is saved of a device: the length of its next challenge, and with which
@@ -81,8 +84,24 @@ func (o *Outbox) device(c Candidate) *device {
 	if d == nil || d.Created != c.Created {
 		d = o.newDevice(c)
 		o.devices[c.DevEUI] = d
+		o.forgetGone()
 	}
 	return d
+}
+
+// forgetGone looks at two of the known devices, in no order, and forgets those whose rows are gone. Each new device
+// does that, so about half of those that are known have rows, at least. Messages keep their devices.
+func (o *Outbox) forgetGone() {
+	looked := 0
+	for eui, d := range o.devices {
+		if looked == 2 || o.config.Trust.Exists == nil {
+			return
+		}
+		looked++
+		if !o.config.Trust.Exists(d.Candidate) {
+			delete(o.devices, eui)
+		}
+	}
 }
 
 func (o *Outbox) newDevice(c Candidate) *device {

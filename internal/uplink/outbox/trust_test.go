@@ -265,3 +265,28 @@ func TestAnotherRow(t *testing.T) {
 		t.Errorf("stats %+v, %d entries", s, d.size(1))
 	}
 }
+
+// Who drops devices and inserts others, again and again, does not fill the memory: of devices without a row as many
+// are known as there are with one, about. Those keep what is known of them, and all messages arrive.
+func TestDevicesThatAreGoneAreForgotten(t *testing.T) {
+	const rows, all, stays = 20, 20_000, 20_001
+	last := lorawan.EUI(0)
+	d := newDesk(Config{Trust: TrustConfig{Start: 2, Exists: func(c Candidate) bool { return c.DevEUI == stays || c.DevEUI > last-rows }}})
+	defer d.Close()
+	c := d.Connect()
+	u := d.put(stays)
+	a := right(take(t, c, 1)[0], u)
+	a.MIC ^= 1
+	c.Answer([]message.Answer{a})
+	for last = rows; last <= all; last++ {
+		u := d.put(last, last-1, stays)
+		c.Answer([]message.Answer{{Transaction: take(t, c, 1)[0].Transaction, Reject: message.MICFailed}})
+		d.want(t, u, Rejected)
+	}
+	if n := len(d.devices); n > 20*rows {
+		t.Errorf("%d of %d devices are known, and %d have rows", n, all, rows)
+	}
+	if d.failures(stays) != 1 || d.size(stays) != 8 {
+		t.Errorf("%d failures, %d entries; want 1 and 8, four times 2", d.failures(stays), d.size(stays))
+	}
+}

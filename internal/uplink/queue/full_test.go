@@ -1,7 +1,9 @@
 package queue
 
 import (
+	"log/slog"
 	"strconv"
+	"strings"
 	"testing"
 
 	"contend/internal/redisserver/redistest"
@@ -52,6 +54,31 @@ func TestAFullRedisIsEmptied(t *testing.T) {
 	}
 	until(t, "what had to wait arrives", func() bool { return c.count() == n+1 })
 	c.once(t, n+1)
+}
+
+// Where the operator does not allow INFO, that is known, and in the log once.
+func TestWhoMayNotAskForTheMemory(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := openURL(t, server.URL())
+	var log strings.Builder
+	r.log = slog.New(slog.NewTextHandler(&log, nil))
+	c, stop := startIntake(t, r, IntakeConfig{}, true)
+	server.Do("CONFIG", "SET", "maxmemory", strconv.Itoa(1<<30))
+	until(t, "the limit is known", func() bool { m := c.in.Memory(); return m.Limit == 1<<30 && !m.Hidden })
+	server.Do("ACL", "SETUSER", "default", "-info")
+	until(t, "it is hidden", func() bool { m := c.in.Memory(); return m.Limit == 0 && m.Hidden })
+	for range 2 {
+		if err := c.in.tidyOnce(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	server.Do("ACL", "SETUSER", "default", "+info")
+	until(t, "it is known again", func() bool { m := c.in.Memory(); return m.Limit == 1<<30 && !m.Hidden })
+	stop()
+	if n := strings.Count(log.String(), "may not use INFO"); n != 1 {
+		t.Errorf("%d lines: %s", n, log.String())
+	}
 }
 
 // However many uplinks wait for customers who are away, those of others are accepted: who is away has a share of

@@ -26,6 +26,8 @@ const (
 // least room. Without a Limit it is zero.
 type Memory struct {
 	Used, Limit int64
+	// Hidden says that a server does not let its user ask.
+	Hidden bool
 	// intake is what the partitions take of it, 0 while less than half is used: it goes away when they are read.
 	intake int64
 }
@@ -86,6 +88,7 @@ func (in *Intake) tidy() {
 // downlinks, and cuts streams that nobody else does.
 func (in *Intake) tidyOnce(ctx context.Context) error {
 	var errs []error
+	var refused error
 	first := slices.Contains(in.owned.list(), in.parts[0])
 	if first {
 		err := in.redis.EndDownlinks(ctx)
@@ -102,7 +105,9 @@ func (in *Intake) tidyOnce(ctx context.Context) error {
 	var servers []server
 	for _, node := range in.redis.client.Nodes() {
 		m, err := in.redis.memoryOf(ctx, node)
-		if err != nil && !in.redis.refused(err) { // the operator may not allow INFO
+		if in.redis.refused(err) {
+			refused = err
+		} else {
 			errs = append(errs, err)
 		}
 		if m.Limit > 0 {
@@ -110,8 +115,12 @@ func (in *Intake) tidyOnce(ctx context.Context) error {
 		}
 	}
 	least, err := in.lookAt(ctx, servers, first)
+	least.Hidden = refused != nil
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if least.Hidden && !in.memory.Hidden {
+		in.redis.log.Warn("nobody watches the memory of Redis, as its user may not use INFO", "error", refused)
+	}
 	in.memory = least
 	return errors.Join(append(errs, err)...)
 }

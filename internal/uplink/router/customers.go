@@ -70,6 +70,10 @@ func (r *Router) outboxConfig(customer string) outbox.Config {
 		saved := r.config.Table.Trust(eui)
 		return outbox.Trust{Size: saved.Size, Proven: saved.Proven, HasProven: saved.HasProven}
 	}
+	trust.Exists = func(c outbox.Candidate) bool {
+		row, ok := r.config.Table.ByDevEUI(c.DevEUI)
+		return ok && row.Created == c.Created
+	}
 	return outbox.Config{
 		Trust:       trust,
 		MaxMessages: r.config.Held,

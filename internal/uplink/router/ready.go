@@ -60,11 +60,15 @@ func (r *Router) answerReady(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	fmt.Fprintln(w, "ready")
-	switch m := r.intake.Memory(); {
+	m := r.intake.Memory()
+	switch {
 	case m.Full():
 		fmt.Fprintln(w, "Redis is full: gateways wait until routers have made room. Its maxmemory is too small for what waits, or something else fills it.")
 	case m.NearlyFull():
 		fmt.Fprintf(w, "Redis is nearly full: it uses %d of %d bytes, and the oldest uplinks that wait for customers are dropped.\n", m.Used, m.Limit)
+	}
+	if m.Hidden {
+		fmt.Fprintln(w, "Nobody watches the memory of Redis, as its user may not use INFO: uplinks that wait for customers can fill it.")
 	}
 	switch {
 	case errors.Is(database, table.ErrFull):

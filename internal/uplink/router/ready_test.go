@@ -103,6 +103,11 @@ func TestReadyWhenRedisIsFull(t *testing.T) {
 			used = int(s.intake.Memory().Used)
 		}
 	}
+	redis.Do("ACL", "SETUSER", "default", "-info")
+	s.until("it says that nobody tells", func() bool {
+		status, text := ready(t, s.config.Listener.Addr().String())
+		return status == http.StatusOK && strings.Contains(text, "may not use INFO")
+	})
 }
 
 // However many ask, Redis and the database are asked once.
