@@ -125,7 +125,7 @@ func TestParses(t *testing.T) {
 		`contend compare --url x -- './a -x' "./b '-x"`: "",
 		`contend run --nope http://localhost/`:          "unknown flag",
 		`contend rum http://localhost/`:                 "unknown command",
-		`contend run a b`:                               "need one target",
+		`contend run a b`:                               "expects one target",
 		`ls -l`:                                         "does not begin",
 		`contend run 'a`:                                "open quote",
 	} {

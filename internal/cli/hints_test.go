@@ -226,7 +226,7 @@ func TestHintOfDelayedAcks(t *testing.T) {
 				if !strings.Contains(text, "throughput") {
 					t.Fatalf("%s%s", text, &errs)
 				}
-				return strings.Contains(text, "the median answer of 2 bytes took 4") == want && strings.Contains(text, "delayed_ack") == want
+				return strings.Contains(text, "the median response of 2 bytes took 4") == want && strings.Contains(text, "delayed_ack") == want
 			})
 		})
 	}

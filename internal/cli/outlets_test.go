@@ -114,7 +114,7 @@ func TestExportsOfSeveral(t *testing.T) {
 		})
 	}
 	var out, said lines
-	if code := Main(t.Context(), []string{"sweep", "--rate", "--otlp", "http://localhost", "guard:mutex"}, Streams{&out, &said}); code != exitUsage || !strings.Contains(said.String(), "do not apply with --rate") {
+	if code := Main(t.Context(), []string{"sweep", "--rate", "--otlp", "http://localhost", "guard:mutex"}, Streams{&out, &said}); code != exitUsage || !strings.Contains(said.String(), "do not work with --rate") {
 		t.Errorf("exit code %d: %s", code, said.String())
 	}
 }

@@ -33,7 +33,7 @@ func TestAnOverloadedMachineRefusesItsVerdict(t *testing.T) {
 	}
 	first, _, _ := strings.Cut(stdout.String(), "\n")
 	t.Log(first)
-	m := regexp.MustCompile(`^INVALID (\w+): B against A at concurrency 4(?: and a constant \S+, below the generator's limit)?: \S`).FindStringSubmatch(first)
+	m := regexp.MustCompile(`^INVALID \((\w+)\): B against A at concurrency 4(?: and a constant \S+, below the load generator's limit)?: \S`).FindStringSubmatch(first)
 	if m == nil {
 		t.Fatalf("the first line is %q", first)
 	}

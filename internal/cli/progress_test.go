@@ -25,9 +25,9 @@ func TestPlainProgress(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		p.clear()
-		want := "    0s   0%  A\n" +
-			"   10s  20%  40s left  A: 6/s\n" + // the figures until then; a fifth took 10 s
-			"   20s  40%  30s left  A: 6/s\n"
+		want := "    0s    0%  A\n" +
+			"   10s   20%  40s left  A: 6/s\n" + // the figures until then; a fifth took 10 s
+			"   20s   40%  30s left  A: 6/s\n"
 		if out.String() != want {
 			t.Errorf("got\n%swant\n%s", out.String(), want)
 		}

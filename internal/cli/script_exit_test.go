@@ -66,7 +66,7 @@ export function setup() {}
 export default get;
 export function teardown() { get(); console.log('TORN DOWN'); }
 export function handleSummary(data) { return { stdout: 'SUMMARY ' + (data.metrics.iterations.values.count > 0) + '\n' }; }`)
-	if code != exitInterrupted || !strings.Contains(out, "Interrupted, so this is only a part") || !strings.Contains(out, "SUMMARY true") || !strings.Contains(out+errs, "TORN DOWN") {
+	if code != exitInterrupted || !strings.Contains(out, "Interrupted, partial result") || !strings.Contains(out, "SUMMARY true") || !strings.Contains(out+errs, "TORN DOWN") {
 		t.Errorf("exit code %d, want %d\n%s%s", code, exitInterrupted, out, errs)
 	}
 }

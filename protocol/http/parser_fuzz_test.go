@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	nethttp "net/http"
+	"strconv"
 	"testing"
 )
 
@@ -18,6 +19,7 @@ func FuzzParser(f *testing.F) {
 	}
 	f.Add(false, []byte("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n"), uint16(1))
 	f.Add(false, []byte("\x15\x03\x03\x00\x02\x02\x46\n"), uint16(1))
+	f.Add(false, []byte("HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n"), uint16(31))
 	f.Fuzz(func(t *testing.T, head bool, data []byte, cut uint16) {
 		whole := read(head, string(data))
 		split := read(head, string(data), int(cut)%(len(data)+1))
@@ -69,10 +71,12 @@ func readWithNetHTTP(head bool, data []byte) (reading, bool) {
 		if _, err := io.Copy(io.Discard, answer.Body); err != nil {
 			return reading{}, false
 		}
+		length, _ := strconv.Atoi(answer.Header.Get("Content-Length"))
+		announces := answer.StatusCode == nethttp.StatusNoContent && (length > 0 || len(answer.TransferEncoding) > 0) // a body that must not come
 		return reading{
 			Status:   answer.StatusCode,
 			Used:     len(data) - r.Buffered(),
-			Reusable: !answer.Close,
+			Reusable: !answer.Close && !announces,
 		}, true
 	}
 }
