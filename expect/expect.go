@@ -150,7 +150,7 @@ func parse(text string) (claim, error) {
 		return claim{}, fmt.Errorf("%q: %w", text, err)
 	}
 	if isShare(parts[3]) && c.left.metric.Kind() != metric.Count {
-		return claim{}, fmt.Errorf("%q: percentages work for counts such as errors; %s needs a time, as in 20ms", text, c.left.metric.Words())
+		return claim{}, fmt.Errorf("%q: percentages work only for counts such as errors, not for %s", text, c.left.metric.Words())
 	}
 	if _, err := strconv.ParseFloat(strings.TrimSpace(parts[3]), 64); err == nil && c.right.factor != 0 &&
 		c.left.metric.Kind() == metric.Time && !strings.HasSuffix(strings.TrimSpace(parts[1]), string(c.left.metric)) { // which names its unit

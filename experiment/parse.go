@@ -48,7 +48,7 @@ func parse[F any](name string, text []byte, needs string, check func(*F, *mistak
 // mistake.
 func (m *mistakes) document(text []byte, needs string) ast.Node {
 	if len(text) > maxBytes {
-		m.add("", "the file has %d bytes; expected %d", len(text), maxBytes)
+		m.add("", "the file has %d bytes; expected at most %d", len(text), maxBytes)
 		return nil
 	}
 	text, err := setting.Text(text)

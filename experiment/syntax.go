@@ -13,8 +13,8 @@ import (
 
 // What stands behind several of the parser's messages; inValue is one of these.
 const (
-	noField     = "this is no field, as it has no colon with a blank behind it; expected NAME: VALUE"
-	indentation = "the indentation is wrong; expected fields of one mapping begin in the same column, those in it further right, all with spaces"
+	noField     = "this is not a field: it has no colon followed by a blank; expected NAME: VALUE"
+	indentation = "the indentation is wrong; expected the fields of one mapping in the same column and nested fields further right, all with spaces"
 	inValue     = "mapping value is not allowed in this context"
 	needsQuotes = "a value that begins so is no text to YAML; expected it in quotes"
 )
@@ -29,11 +29,11 @@ var plainWords = []struct{ message, words string }{
 	{inValue, indentation},
 	{"block sequence entries are not allowed in this context", indentation},
 	{"could not find end character of", "the quote is not closed; expected the same one once more at the end of the value"},
-	{"',' or '}' must be specified", "the brace { is not closed, or what stands in it needs quotes; expected } at its end, and quotes around a value with a brace or a comma"},
+	{"',' or '}' must be specified", "the brace { is not closed, or its content needs quotes; expected } at its end, and quotes around a value with a brace or a comma"},
 	{"could not find flow mapping end token", "the brace { is not closed; expected } at its end"},
-	{"',' or ']' must be specified", "the bracket [ is not closed, or what stands in it needs quotes; expected ] at its end, and quotes around a value with a bracket or a comma"},
+	{"',' or ']' must be specified", "the bracket [ is not closed, or its content needs quotes; expected ] at its end, and quotes around a value with a bracket or a comma"},
 	{"sequence end token ']' not found", "the bracket [ is not closed; expected ] at its end"},
-	{"could not find flow map content", `a name is missing behind the brace { or the comma; expected {NAME: VALUE}, and quotes around a value with braces, as in "{{addr}}"`},
+	{"could not find flow map content", `a name is missing after the brace { or the comma; expected {NAME: VALUE}, and quotes around a value with braces, as in "{{addr}}"`},
 	{"unexpected directive value", needsQuotes},
 	{"'@' is a reserved character", needsQuotes},
 	{"'`' is a reserved character", needsQuotes},
@@ -67,7 +67,7 @@ var secondColon = regexp.MustCompile(`^\s*(- )?[^\s"'#:][^:#]*: +[^"'\[{|>#][^#]
 // names that value, also where the field is on the next line, indented further.
 func furtherIn(at setting.Place, lines []string) (setting.Place, string) {
 	if secondColon.MatchString(lines[at.Line-1] + " ") {
-		return at, "the value has a colon and a blank in it, as only a field has behind its name; expected the value in quotes"
+		return at, "the value contains a colon and a blank, which only follow the name of a field; expected the value in quotes"
 	}
 	for n := at.Line; n < len(lines); n++ {
 		field := strings.TrimLeft(lines[n], " ")

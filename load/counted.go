@@ -74,7 +74,8 @@ func (r *Result) CountedRefusal() *finding.Warning {
 	case c.Completed == 0:
 		return finding.Errors.Refusal("no request succeeded while events were counted (%d failed)", c.Wrong)
 	case r.Plan.TooManyErrors(c.Wrong, c.Planned):
-		return finding.Errors.Refusal("%d of %d iterations failed while events were counted, more than %.3g%%", c.Wrong, c.Planned, 100*r.Plan.AllowedErrors())
+		return finding.Errors.Refusal("%d of %d iterations failed while events were counted (%.3g%%), more than %.3g%%",
+			c.Wrong, c.Planned, 100*float64(c.Wrong)/float64(c.Planned), 100*r.Plan.AllowedErrors())
 	case c.Planned > c.Completed+c.Wrong:
 		return finding.Incomplete.Refusal("%d of %d iterations finished after counting stopped", c.Planned-c.Completed-c.Wrong, c.Planned)
 	}

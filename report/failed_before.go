@@ -55,9 +55,9 @@ var kindsBefore = []struct {
 	says string
 	kind failure.Kind
 }{
+	{"server misbehaving", failure.NameServer},
 	{"lookup ", failure.NoHost},
 	{"no such host", failure.NoHost},
-	{"server misbehaving", failure.NameServer},
 	{"read udp ", failure.NoQUIC},
 	{"no connection within ", failure.Silent},
 	{"the proxy ", failure.Proxy},

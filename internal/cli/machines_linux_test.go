@@ -169,7 +169,7 @@ func TestMachinesThatShareNothing(t *testing.T) {
 	go func() { ended <- run.Wait() }()
 	select {
 	case err := <-ended:
-		if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != exitFailed || !strings.Contains(said.String(), "worker server: server mutex: gone") {
+		if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != exitFailed || !strings.Contains(said.String(), "worker server: gone") {
 			t.Errorf("%v: %s", err, &said)
 		}
 	case <-time.After(testenv.Patience):

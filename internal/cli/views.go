@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"contend/report"
+	"contend/setting"
 )
 
 // A destination is where a command's document goes.
@@ -90,7 +91,7 @@ func (f *forms) oneForm() error { return onlyOne(f.asked()) }
 
 func onlyOne(flags []string) error {
 	if len(flags) > 1 {
-		return fmt.Errorf("use either %s, not both", strings.Join(flags, " or "))
+		return fmt.Errorf("use only one of %s", setting.Or(flags))
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func TestLooks(t *testing.T) {
 func TestOneForm(t *testing.T) {
 	v := views{Full: true}
 	v.Brief = true
-	if err := v.oneForm(); err == nil || err.Error() != "use either --full or --brief, not both" {
+	if err := v.oneForm(); err == nil || err.Error() != "use only one of --full or --brief" {
 		t.Error(err)
 	}
 	v.Full = false
@@ -43,7 +43,7 @@ func TestOneForm(t *testing.T) {
 		t.Error(err)
 	}
 	v.JSON = true
-	if err := v.forms.oneForm(); err == nil || err.Error() != "use either --brief or --json, not both" {
+	if err := v.forms.oneForm(); err == nil || err.Error() != "use only one of --brief or --json" {
 		t.Error(err)
 	}
 }

@@ -68,7 +68,7 @@ func TestTokenIsTheCertificate(t *testing.T) {
 	if err := (Host{Version: "v1"}).Work(ctx, between); err == nil || !strings.Contains(err.Error(), "the server has no TLS") {
 		t.Errorf("of a server without TLS: %v", err)
 	}
-	if _, _, err := Serve("0.0.0.0:0", "short", false); err == nil || !strings.Contains(err.Error(), "could guess it") {
+	if _, _, err := Serve("0.0.0.0:0", "short", false); err == nil || !strings.Contains(err.Error(), "can be guessed") {
 		t.Errorf("with a short token: %v", err)
 	}
 }

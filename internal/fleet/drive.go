@@ -167,7 +167,7 @@ func (d *drive) runOne(ctx context.Context, w Worker, plan load.Plan, begin time
 	case r.Stopped == load.Interrupted && ctx.Err() == nil:
 		return nil, errors.New("it was ended before the run was")
 	case r.BeganLate > late:
-		return nil, fmt.Errorf("it began %v late; expected %v", r.BeganLate.Round(time.Millisecond), late)
+		return nil, fmt.Errorf("it began %v late; expected at most %v", r.BeganLate.Round(time.Millisecond), late)
 	}
 	return r, nil
 }

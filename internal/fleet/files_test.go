@@ -110,7 +110,7 @@ func TestLargeFile(t *testing.T) {
 	if r, err := session.Run(t.Context(), load.Plan{VUs: 1, Iterations: 3, Grace: testenv.Patience}); err != nil || r.Completed != 3 || len(server.rows) != 3 {
 		t.Errorf("%+v, %v, rows %v", r, err, server.rows)
 	}
-	if _, err := f.Target(protocol.At(server.URL).With("rows", filepath.Join(folder, "large.csv")), 1, workers); err == nil || !strings.Contains(err.Error(), "expected 67108864") {
+	if _, err := f.Target(protocol.At(server.URL).With("rows", filepath.Join(folder, "large.csv")), 1, workers); err == nil || !strings.Contains(err.Error(), "expected at most 67108864") {
 		t.Errorf("%v, want how much is allowed", err)
 	}
 }

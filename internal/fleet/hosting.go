@@ -378,7 +378,7 @@ func (s *hosted) isNew(m *nats.Msg, number int) bool {
 func (s *hosted) answer(number int, o response) {
 	text := encode(o)
 	if len(text) > maxMessage {
-		text = encode(failed(fmt.Errorf("its answer takes %d bytes; expected %d", len(text), maxMessage)))
+		text = encode(failed(fmt.Errorf("its answer takes %d bytes; expected at most %d", len(text), maxMessage)))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,7 @@ func (f *Fleet) Target(target protocol.Target, seed uint64, workers []Worker) (*
 	}
 	s.Seed = seed
 	if n := len(encode(s)); n > mostContent {
-		return nil, fmt.Errorf("the files of the target take %d bytes as they are sent to workers; expected %d", n, mostContent)
+		return nil, fmt.Errorf("the files of the target take %d bytes as they are sent to workers; expected at most %d", n, mostContent)
 	}
 	return &Target{f, workers, s}, nil
 }

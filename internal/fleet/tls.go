@@ -33,7 +33,7 @@ func keyOf(token string) (ed25519.PrivateKey, error) {
 // listening returns how a server is spoken to that is known by the token.
 func listening(token string) (*tls.Config, error) {
 	if len(token) < shortestToken {
-		return nil, fmt.Errorf("the token has %d bytes, and who connects could guess it; allowed beyond this machine: at least %d, as openssl rand -hex 16 prints", len(token), shortestToken)
+		return nil, fmt.Errorf("the token has %d bytes, which can be guessed; expected at least %d beyond this machine, as printed by openssl rand -hex 16", len(token), shortestToken)
 	}
 	key, err := keyOf(token)
 	if err != nil {

@@ -270,7 +270,7 @@ func (w *worker) finish(o outcome) {
 		w.self.LimitPerSec = s.limit
 	}
 	if len(o.content) > mostContent {
-		s.last.err = fmt.Errorf("its result takes %d bytes; expected %d", len(o.content), mostContent)
+		s.last.err = fmt.Errorf("its result takes %d bytes; expected at most %d", len(o.content), mostContent)
 	}
 	w.answer(s)
 	if o.err != nil && s.callers == nil {

@@ -85,7 +85,15 @@ func (m masker) structure(v reflect.Value) (reflect.Value, bool) {
 	return into, copied
 }
 
+// privateKey is in the first line of a key in PEM form: lines of a text are masked together where it is.
+const privateKey = "PRIVATE KEY-----"
+
 func (m masker) list(v reflect.Value) (reflect.Value, bool) {
+	if lines, ok := v.Interface().([]string); ok {
+		if text := strings.Join(lines, "\n"); strings.Contains(text, privateKey) {
+			return reflect.ValueOf(strings.Split(m(text), "\n")), true
+		}
+	}
 	into, copied := v, false
 	for i := range v.Len() {
 		masked, changed := m.value(v.Index(i))

@@ -174,6 +174,10 @@ func TestIn(t *testing.T) {
 	if got.Text != "key=***" || got.List[1] != "key=***" || got.Any != "key=***" || got.Hidden != "key=***" || got.Table["key=***"].Text != "key=***" || keys != "key=*** key=*** (2)" {
 		t.Errorf("it is %+v, with the keys %s", got, keys)
 	}
+	words := In([]string{"started", "-----BEGIN PRIVATE KEY-----", "abc", "-----END PRIVATE KEY-----", "ended"}, (*Book)(nil).Hide)
+	if want := []string{"started", "***", "ended"}; !slices.Equal(words, want) {
+		t.Errorf("lines with a key are %q, want %q", words, want)
+	}
 	if got.Kind != "key=abc" || got.Same != &same || got.own != "own" {
 		t.Errorf("what is no text has changed: %+v", got)
 	}
