@@ -189,8 +189,8 @@ func TestSchemaBreaks(t *testing.T) {
 	if row, ok := table.ByDevEUI(1); !ok || row.Active != 1 || table.Len() != 11 {
 		t.Error("look-ups depend on the database")
 	}
-	directly(t, url, "ALTER TABLE devices RENAME COLUMN confidence TO trust")
-	directly(t, url, "DELETE FROM devices WHERE dev_eui = 2")
+	directly(t, url, "DELETE FROM devices WHERE dev_eui = 2")                 // of which nobody is told
+	directly(t, url, "ALTER TABLE devices RENAME COLUMN confidence TO trust") // the next attempt to read succeeds
 	eventually(t, "what happened meanwhile is known", func() bool { return table.Len() == 10 })
 }
 
