@@ -70,8 +70,8 @@ func (d *Document) uplinks(v *view) (answered bool) {
 	}
 	incomplete := r.Uplink.incomplete(r.Result)
 	if incomplete && r.BytesOut == 0 && r.Uplink.FirstChallenge > shortChallenge {
-		v.say("What to do: nothing was answered, and then a device with a MIC challenge of %d entries gets few uplinks at a time: "+
-			"--trust-start %d --no-trust-reduction.", r.Uplink.FirstChallenge, shortChallenge)
+		v.say("What to do: nothing was answered, and a device whose uplinks are not answered gets few of them: "+
+			"--trust-start %d --no-trust-reduction.", shortChallenge)
 	}
 	return incomplete
 }
