@@ -174,7 +174,7 @@ var deployOnly = []string{"github.com/compose-spec/", "github.com/moby/", "k8s.i
 // A size is a number of lines of code, without comments and blank lines.
 type size struct{ code, tests int }
 
-// rooms are the ceilings: what a room had when its row was written, and 3 % more. To raise one, write the reason
+// rooms are the ceilings: what a room had when its row was written, and 3% more. To raise one, write the reason
 // behind it, and what was removed for it. `make lines` prints the lines that there are.
 var rooms = map[string]size{
 	".":                    {0, 670},

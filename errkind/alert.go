@@ -10,7 +10,7 @@ import (
 const NoProtocol tls.AlertError = 120
 
 // AlertOf returns the alert with which the peer ended a connection of TLS; ok is false for an error
-// that is none. Over TCP crypto/tls keeps the type of an alert to itself: it is known by its text,
+// that is not an alert. Over TCP crypto/tls keeps the type of an alert to itself: it is known by its text,
 // which is that of the exported type with the same code.
 func AlertOf(err error) (alert tls.AlertError, ok bool) {
 	if errors.As(err, &alert) {

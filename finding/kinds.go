@@ -85,7 +85,7 @@ var (
 	// WorkerDiffers has the share by which a figure is to be off, beside that chance does not explain it.
 	WorkerDiffers = kind(Kind{Code: "worker_differs", Warns: 0.10,
 		Says:   "one worker's results differ from the others' by more than {warns}",
-		When:   "one of several workers had a mean response time, or a throughput per caller, over {warns} off the median of all, in so many of 30 parts of the run, or of the blocks, that it happens to none of equal workers in over 1% of runs (a bound on the sum of its ranks)",
+		When:   "one of several workers had a mean response time, or a throughput per caller, over {warns} off the median of all, in so many of 30 parts of the run, or of the blocks, that equal workers would show it in at most 1% of runs (a bound on the sum of its ranks)",
 		Advice: "compare its machine and its route to the server with the others' (`contend fleet check`); results include all workers"})
 	OnlyRedirects = kind(Kind{Code: "only_redirects",
 		Says:   "every success was a redirect, so the redirect is what was measured",

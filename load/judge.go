@@ -8,6 +8,7 @@ import (
 
 	"contend/finding"
 	"contend/hist"
+	"contend/internal/unit"
 	"contend/stat"
 )
 
@@ -38,12 +39,12 @@ func (r *Result) judge() []finding.Warning {
 	}
 	warnings = append(warnings, r.oddities()...)
 	if r.Completed == 0 {
-		warn(finding.NothingSucceeded, "no request succeeded: planned %d, failed %d, no response %d, never started %d, unfinished %d",
-			r.Planned, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished)
+		warn(finding.NothingSucceeded, "no request succeeded: planned %s, failed %s, no response %s, never started %s, unfinished %s",
+			number(r.Planned), number(r.Failed), number(r.ErroredTotal()), number(r.Dropped), number(r.Unfinished))
 		return warnings
 	}
 	if share := float64(r.Wrong()) / float64(r.Planned); share > finding.Errors.Warns {
-		warn(finding.Errors, "%.2f%% of the planned iterations failed, more than %.1f%%", 100*share, 100*finding.Errors.Warns)
+		warn(finding.Errors, "%.3g%% of the planned iterations failed, more than %.3g%%", 100*share, 100*finding.Errors.Warns)
 	}
 	if r.cut() > min(finding.Incomplete.Warns, r.Plan.AllowedUnfinished()) {
 		warn(finding.Incomplete, "%s, so high percentiles are lower bounds", r.missing())
@@ -74,10 +75,10 @@ func (r *Result) judge() []finding.Warning {
 // oddities are what servers did against the protocol, or at its edge, without harm to an iteration.
 func (r *Result) oddities() (list []finding.Warning) {
 	if r.Resent > 0 {
-		list = append(list, finding.IdleClosed.Warning("%d requests were sent again: the server closed an idle connection, refused them, or sent bytes of an earlier response", r.Resent))
+		list = append(list, finding.IdleClosed.Warning("%s requests were sent again: the server closed an idle connection, refused them, or sent bytes of an earlier response", number(r.Resent)))
 	}
 	if r.Stray > 0 {
-		list = append(list, finding.StrayBytes.Warning("%d responses came with bytes that belong to none, such as an extra line break or a body after 204", r.Stray))
+		list = append(list, finding.StrayBytes.Warning("%s responses came with bytes that belong to none, such as an extra line break or a body after 204", number(r.Stray)))
 	}
 	return list
 }
@@ -97,15 +98,18 @@ func (r *Result) cut() float64 {
 // missing says how many iterations were dropped or unfinished.
 func (r *Result) missing() string {
 	if r.Dropped+r.Unfinished == r.Planned {
-		return fmt.Sprintf("none of the %d planned iterations finished", r.Planned)
+		return fmt.Sprintf("none of the %s planned iterations finished", number(r.Planned))
 	}
-	return fmt.Sprintf("%d of %d planned iterations (%.3g%%) never started or never finished: the slowest", r.Dropped+r.Unfinished, r.Planned, 100*r.cut())
+	return fmt.Sprintf("%s of %s planned iterations (%.3g%%) never started or never finished: the slowest", number(r.Dropped+r.Unfinished), number(r.Planned), 100*r.cut())
 }
+
+// number is a count with its thousands set apart, as in tables.
+func number(n int64) string { return unit.Number(float64(n)) }
 
 // miscounted: an iteration was lost, or counted twice, in sum or over time.
 func (r *Result) miscounted() *finding.Warning {
 	if r.Accounted() != r.Planned {
-		return finding.Miscounted.Refusal("%d iterations were planned, but their outcomes add up to %d", r.Planned, r.Accounted())
+		return finding.Miscounted.Refusal("%s iterations were planned, but their outcomes add up to %s", number(r.Planned), number(r.Accounted()))
 	}
 	if r.Course == nil {
 		return nil

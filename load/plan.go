@@ -45,7 +45,7 @@ type Plan struct {
 	// MaxUnfinished is the share of the planned iterations that may be dropped or
 	// unfinished, below 1; with more the rest decides nothing. 0 means that of
 	// finding.Incomplete.
-	MaxUnfinished float64 `json:"max_unfinished,omitempty" file:"load.max_unfinished" flag:"max-unfinished" default:"1%" unit:"percent" above:"0%" below:"100%" words:"result is INVALID above this share of dropped and unfinished requests"`
+	MaxUnfinished float64 `json:"max_unfinished,omitempty" file:"load.max_unfinished" flag:"max-unfinished" default:"1%" unit:"percent" above:"0%" below:"100%" words:"result is INVALID above this share of requests that never started or never finished"`
 	// MaxErrors is the share of the planned iterations that may fail or err; with more the
 	// rest decides nothing. nil means that of finding.Errors.
 	MaxErrors *float64 `json:"max_errors,omitempty"`

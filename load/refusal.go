@@ -70,7 +70,7 @@ func (r *Result) wrongOrMissing() *finding.Warning {
 	case r.Stopped == StoppedByOutage:
 		return finding.Errors.Refusal("%s", r.Silence())
 	case r.Plan.TooManyErrors(wrong, r.Planned):
-		return finding.Errors.Refusal("%d of %d iterations failed (%.3g%%), more than %.3g%%", wrong, r.Planned, 100*float64(wrong)/float64(r.Planned), 100*r.Plan.AllowedErrors())
+		return finding.Errors.Refusal("%s of %s iterations failed (%.3g%%), more than %.3g%%", number(wrong), number(r.Planned), 100*float64(wrong)/float64(r.Planned), 100*r.Plan.AllowedErrors())
 	case ceased:
 		return finding.Errors.Refusal("no successful response after the first %v of %v", after, r.Duration.Round(time.Millisecond))
 	case r.Incomplete():

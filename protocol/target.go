@@ -171,7 +171,7 @@ func notOfFile(data []string) error {
 
 // literally says what to do about a placeholder in a setting that keeps it as it stands.
 var literally = map[string]string{
-	"checks": "a check compares every answer with the same value",
+	"checks": "a check compares every response with the same value",
 	"data":   "http and https fill it; to send the braces, put the text into a file",
 }
 

@@ -94,9 +94,9 @@ func TestCalibrationBesideVerdicts(t *testing.T) {
 		want string
 		not  string
 	}{
-		{"a difference that it sees", compared(8, 1.5, stat.Faster), alarms + "; 8 rounds of 8 pairs of 50.0 ms see differences from ", "INCONCLUSIVE difference"},
+		{"a difference that it sees", compared(8, 1.5, stat.Faster), alarms + "; 8 rounds of 8 pairs of 50.0 ms detect differences of ", "INCONCLUSIVE difference"},
 		{"a difference that it may not see", compared(8, 1.001, stat.Inconclusive), "; 1 INCONCLUSIVE difference is smaller than that.", "p99"},
-		{"too few rounds to see anything", compared(5, 1.001, stat.Inconclusive), alarms + ".", "see differences"},
+		{"too few rounds to see anything", compared(5, 1.001, stat.Inconclusive), alarms + ".", "detect differences"},
 		{"not calibrated", without, "", "This machine"},
 		{"no verdicts", alone, "", "This machine"},
 		{"no verdict in the calibration", never, begin + "none of its A/A comparisons came to a verdict; 8 rounds", "NaN"},

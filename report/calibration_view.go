@@ -43,12 +43,12 @@ func (c *Calibration) inWords(list []Comparison) string {
 			}
 		}
 		if compared && !math.IsInf(smallest, 1) {
-			differences = append(differences, fmt.Sprintf("%s of %s", plain(smallest), seen.Metric.Words()))
+			differences = append(differences, fmt.Sprintf("%s and above in %s", plain(smallest), seen.Metric.Words()))
 		}
 	}
 	text := fmt.Sprintf("This machine, calibrated %s: %s", c.Environment.Started.UTC().Format("2006-01-02"), falseAlarms(c.Alarms))
 	if len(differences) > 0 {
-		text += fmt.Sprintf("; %s of %s see differences from %s", plural(rounds, "round"), c.round(), strings.Join(differences, ", "))
+		text += fmt.Sprintf("; %s of %s detect differences of %s", plural(rounds, "round"), c.round(), strings.Join(differences, ", "))
 		if below > 0 {
 			text += fmt.Sprintf("; %s smaller than that", isAre(below, "INCONCLUSIVE difference"))
 		}
@@ -93,7 +93,7 @@ func plainNumber(x float64) string {
 func (c *Calibration) write(v *view) {
 	a := c.Alarms
 	if len(c.Visible) > 0 && c.Visible[0].Smallest > 0 {
-		v.answer("On this machine %s of %s see differences of %s from %s; %s", plural(c.PlannedRounds, "round"), c.round(),
+		v.answer("On this machine %s of %s detect differences in %s of %s and above; %s", plural(c.PlannedRounds, "round"), c.round(),
 			c.Visible[0].Metric.Words(), plain(c.Visible[0].Smallest), falseAlarms(a))
 	}
 	c.lengths(v)

@@ -35,15 +35,15 @@ func wasWere(names []string) string {
 
 // whyAtRate says for each comparison that was changed over why it was, level by level.
 func whyAtRate(list []Comparison) []string {
-	var lines []string
+	var sentences, lines []string
 	for _, c := range list {
 		if c.ChangedOver == nil {
 			continue
 		}
-		line := fmt.Sprintf("  At concurrency %d the generator is the limit, so both were driven at %s, %.0f%% of it",
+		sentence := fmt.Sprintf("At concurrency %d the load generator was the bottleneck: both were driven at %s, %.0f%% of it",
 			c.Concurrency, perSec(c.ChangedOver.RatePerSec), 100*c.ChangedOver.RatePerSec/c.ChangedOver.LimitPerSec)
-		if !slices.Contains(lines, line) {
-			lines = append(lines, line)
+		if !slices.Contains(sentences, sentence) {
+			sentences, lines = append(sentences, sentence), append(lines, indented(sentence, gutter, textWidth)...)
 		}
 	}
 	return lines

@@ -16,7 +16,7 @@ const handshakeAdvice = "see what the server says of the handshake, and which ve
 
 // reaching has the advice where no connection was made.
 var reaching = map[failure.Kind]string{
-	failure.NoHost:      "correct the name in the URL, or give the address, then the same command again",
+	failure.NoHost:      "correct the name in the URL, or give the address, then run the same command again",
 	failure.NameServer:  "see whether this machine's name server answers, or give the address instead of the name",
 	failure.NoQUIC:      "see whether the server speaks HTTP/3 there, which is over UDP, or leave out --http 3",
 	failure.Silent:      "see whether the server is there and takes connections, or allow more time (--timeout)",
@@ -41,7 +41,7 @@ func toReach(f failure.Failure) string {
 	case strings.Contains(f.Address, "//[fe80") && !strings.Contains(f.Address, "%25"):
 		return "add the zone of the link-local address to the URL, as in http://[fe80::1%25eth0]/"
 	}
-	return cmp.Or(reaching[f.Kind], "start the server that is to listen there, or correct the URL, then the same command again")
+	return cmp.Or(reaching[f.Kind], "start the server that is to listen there, or correct the URL, then run the same command again")
 }
 
 // isURL says whether what an arm does is to be asked, and not a command line that names a URL.

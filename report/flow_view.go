@@ -25,7 +25,7 @@ func isFlow(r *load.Result) bool { return len(r.Checks) > 0 || len(r.Meters) > 0
 
 // scenarioTable lists the loads that were driven side by side.
 func scenarioTable(r *load.Result) table {
-	t := table{columns: []string{"run", "callers", "successful", "failed", "dropped", "throughput", "response p50", "p99", "start lag p99"}}
+	t := table{columns: []string{"run", "callers", "successful", "failed", "never started", "throughput", "median", "p99", "start lag p99"}}
 	for _, s := range r.Scenarios {
 		perSec := 0.0
 		if s.Duration > 0 {

@@ -39,7 +39,7 @@ func overall(v *view, list []trial.Comparison) {
 
 // inAll is the sentence over the metrics of one candidate at one level: inputq
 // against mutex at concurrency 10: 7.1% more throughput at 30.0% more server CPU per
-// op; response time p99 not told apart.
+// op; response time p99 inconclusive.
 func inAll(list []trial.Comparison) string {
 	var parts []string
 	if text := differing(list); text != "" {
@@ -56,7 +56,7 @@ func inAll(list []trial.Comparison) string {
 		}
 	}
 	add(stat.Inconclusive, "inconclusive")
-	add(stat.Invalid, "refused: "+strings.Join(codesOf(list), ", "))
+	add(stat.Invalid, "INVALID ("+strings.Join(codesOf(list), ", ")+")")
 	c := list[0]
 	return fmt.Sprintf("%s against %s %s: %s", c.Candidate, c.Baseline, atConcurrency(c.Concurrency), strings.Join(parts, "; "))
 }

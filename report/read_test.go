@@ -174,7 +174,7 @@ func TestIncompleteBesidePublished(t *testing.T) {
 	if rows := d.Experiments[0].Published[0].Rows; rows[0].Ours != nil || rows[1].Ours == nil || d.Experiments[0].Expectations[0].Held {
 		t.Errorf("figures %+v, expectation %+v", rows, d.Experiments[0].Expectations[0])
 	}
-	if line := firstLine(t, d); !strings.HasPrefix(line, "No result (incomplete: 60 of 1060 planned iterations") || !strings.Contains(line, "); measured, not usable: a: ") {
+	if line := firstLine(t, d); !strings.HasPrefix(line, "No result (incomplete: 60 of 1,060 planned iterations") || !strings.Contains(line, "); measured, not usable: a: ") {
 		t.Errorf("the first line is %q", line)
 	}
 }

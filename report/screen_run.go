@@ -246,12 +246,12 @@ func amissWithin(r *load.Result) (parts []string) {
 	return parts
 }
 
-// shareOf is a part of a whole in two digits, or all of it: 0.2%, 100%.
+// shareOf is a part of a whole in three digits, or all of it: 0.2%, 100%.
 func shareOf(part, whole int64) string {
 	if part == whole {
 		return "100%"
 	}
-	return fmt.Sprintf("%.2g%%", 100*float64(part)/float64(whole))
+	return fmt.Sprintf("%.3g%%", 100*float64(part)/float64(whole))
 }
 
 // tail is the time of the slow responses: p99, or the slowest if there are too few for it.

@@ -33,7 +33,7 @@ func (d *Document) searchScreen(s search.Result) *screen {
 		page.trust = fmt.Sprintf("FOUND, valid: %s; %s failed %s (%s)", passed, rate(s.MissedPerSec), ofAttempts(s, s.MissedPerSec, search.Missed), why)
 		page.mood = good
 	case search.RateAtLeast:
-		page.first = fmt.Sprintf("%s %s, and higher rates may", rate(s.HeldPerSec), strings.TrimPrefix(keeps, "that "))
+		page.first = fmt.Sprintf("%s %s, and higher rates may too", rate(s.HeldPerSec), strings.TrimPrefix(keeps, "that "))
 		page.trust = fmt.Sprintf("AT_LEAST, lower bound: %s; %s", passed, why)
 		if s.MissedPerSec > 0 && s.Reason != nil {
 			page.trust = fmt.Sprintf("AT_LEAST, lower bound: %s; at %s the load generator failed, not the server (%s)", passed, rate(s.MissedPerSec), s.Reason.Code)

@@ -131,7 +131,7 @@ func (s *Result) misses(c trial.Cell) (reason *finding.Warning, lagged bool) {
 		if b.Holds(value) {
 			continue
 		}
-		missed := finding.ObjectiveMissed.Refusal("%s was %s, not %s %s", b.Metric.Words(), text(b.Metric, value), b.Operator, text(b.Metric, b.Value))
+		missed := finding.ObjectiveMissed.Refusal("%s was %s, not %s %s", b.Metric.Words(), b.Metric.Format(value), b.Operator, text(b.Metric, b.Value))
 		return missed, b.HoldsOfService(c.Result)
 	}
 	if refusal.Is(finding.Incomplete) {
@@ -154,7 +154,7 @@ func (s *Result) missesInMedian(c trial.Cell) bool {
 	})
 }
 
-// text formats a value of an objective's metric.
+// text is the bound of an objective as a user types it: 20ms.
 func text(m metric.Name, value float64) string {
 	if m.Kind().Unit() != "ns" {
 		return fmt.Sprintf("%.4g", value)

@@ -186,15 +186,15 @@ func (i *inside) analysis(call experiment.GuardedCall, costs []experiment.GuardC
 	}
 	perCall, whose := call.CPU()
 	throughput, latency := math.Abs(call.Throughput(base, costs[largest])), math.Abs(call.Latency(base, costs[longest]))
-	a.Answer = fmt.Sprintf("The guard inside %s changes throughput by at most %.2g%% (%s in place of %s), latency by at most %.2g%% (%s)",
+	a.Answer = fmt.Sprintf("The guard inside %s changes throughput by at most %.2f%% (%s in place of %s), latency by at most %.2f%% (%s)",
 		i.URL, 100*throughput, i.designs[largest].Name, i.designs[0].Name, 100*latency, i.designs[longest].Name)
 	a.Sentence = []string{
 		fmt.Sprintf("At concurrency %d the server held %.1f calls at once (throughput × mean service time), so the guards were measured with %d at once.",
 			call.Busy.Concurrency, call.InFlight(), call.Callers()),
 		fmt.Sprintf("A call costs %s %s of CPU, and takes %s at one caller.", whose, metric.Duration(perCall), metric.Duration(float64(call.Alone))),
-		fmt.Sprintf("Throughput: %s in place of %s changes at most %.2g%% of it, if it costs there what it costs in process. %s",
+		fmt.Sprintf("Throughput: %s in place of %s changes at most %.2f%% of it, if it costs there what it costs in process. %s",
 			i.designs[largest].Name, i.designs[0].Name, 100*throughput, worthwhile(throughput, metric.Throughput, known)),
-		fmt.Sprintf("Latency: %s in place of %s changes at most %.2g%% of the service time at one caller. %s",
+		fmt.Sprintf("Latency: %s in place of %s changes at most %.2f%% of the service time at one caller. %s",
 			i.designs[longest].Name, i.designs[0].Name, 100*latency, worthwhile(latency, "response_p50_ns", known)),
 	}
 	for n, cost := range costs {
