@@ -110,6 +110,9 @@ func New(ctx context.Context, c Config) (*Router, error) {
 		r.secret, err = c.Redis.Secret(ctx)
 	}
 	if err != nil {
+		if r.intake != nil {
+			err = errors.Join(err, r.intake.Close(ctx))
+		}
 		return nil, fmt.Errorf("router: %w", err)
 	}
 	r.streams = stream.New(stream.Config{
