@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -150,5 +151,23 @@ func TestNextIsPasted(t *testing.T) {
 	d.Next = "contend compare --full --url http://{{addr}}/ -- " + strings.Repeat("x", 100) + " b"
 	if b.Reset(); d.Screen(&b, report.Look{}) != nil || !strings.HasSuffix(b.String(), "\nNext: see every number: the same command with --full\n") {
 		t.Error(b.String())
+	}
+}
+
+// A share has three digits in the second line and in what was measured, and nearly all is not written as a power of ten.
+func TestSharesOnScreen(t *testing.T) {
+	for failed, want := range map[int64]string{5: "0.5%", 75: "7.5%", 996: "99.6%"} {
+		r := closedResult("http://localhost:8080/", 10, 1000-failed)
+		r.Planned, r.Failed = 1000, failed
+		var b bytes.Buffer
+		if err := runDocument(r).Screen(&b, report.Look{}); err != nil {
+			t.Fatal(err)
+		}
+		page := strings.Join(strings.Fields(b.String()), " ")
+		for _, line := range []string{"of 1,000 iterations failed (" + want + ")", " failed (" + want + ") "} {
+			if !strings.Contains(page, line) {
+				t.Errorf("%d of 1,000 failed: %q is missing in\n%s", failed, line, &b)
+			}
+		}
 	}
 }
