@@ -173,13 +173,10 @@ func (o *Outbox) send(e *entry, c *Conn, now time.Duration) {
 }
 
 // draw gives a message its transaction and the length of its challenge: the
-// longest of those of its candidates, and for a guest that of a new device at least.
+// longest of those of its candidates.
 func (o *Outbox) draw(e *entry) {
 	for d := range e.candidates {
 		e.size = max(e.size, d.size)
-	}
-	if e.asGuest() { // whose device may have got its trust at another address
-		e.size = max(e.size, uint16(o.config.Trust.Start))
 	}
 	e.transaction = o.config.Transactions()
 	o.sent[e.transaction] = e

@@ -49,21 +49,6 @@ func (d *desk) hear(t *testing.T, c *Conn, n int, every time.Duration, answer fu
 	return got
 }
 
-// A device that is trusted at its own address, and then moved to another one, has the challenge of a new device there.
-func TestTrustStaysAtItsAddress(t *testing.T) {
-	asGuest(t, Config{}, func(t *testing.T, d *desk, c *Conn) {
-		d.hear(t, c, 60, 0, right, 1)
-		if size := d.size(1); size >= MaxChallenge {
-			t.Fatalf("it is not trusted at its own address: %d entries", size)
-		}
-		d.addr = 2
-		d.put(1)
-		if taken := take(t, c, 1); len(taken) != 1 || len(taken[0].Challenge) != MaxChallenge {
-			t.Errorf("got %d messages, want one with %d entries", len(taken), MaxChallenge)
-		}
-	})
-}
-
 // Whoever solves nothing gets the first 20 frames, then one of ten, and one a minute.
 func TestGuest(t *testing.T) {
 	for _, tt := range []struct {

@@ -269,9 +269,6 @@ func (m *model) owe(msg *modelMessage) {
 }
 
 func (m *model) challenge(msg *modelMessage) (size int) {
-	if msg.guest {
-		size = m.config.Trust.Start
-	}
 	msg.eachDevice(func(d *modelDevice) { size = max(size, d.size) })
 	return size
 }
