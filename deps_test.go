@@ -133,7 +133,7 @@ var heavy = map[string][]string{
 	"github.com/spf13/cobra":                  {"internal/cli"},
 	"github.com/spf13/pflag":                  {"internal/cli"},
 	"golang.org/x/crypto":                     {"protocol/script"},
-	"golang.org/x/net":                        {"protocol/wire", "protocol/http", "websocket", "internal/uplink/stream"},
+	"golang.org/x/net":                        {"protocol/wire", "protocol/wire/wiretest", "protocol/http", "websocket", "internal/uplink/stream"},
 	"golang.org/x/exp":                        {"internal/gotrace"},
 	"golang.org/x/sys":                        {"internal/cpu", "internal/epoll", "internal/perf", "internal/rebind", "pace", "loop", "probe", "subject", "protocol/http", "internal/service/static", "internal/replicas", "internal/placement"},
 	"golang.org/x/term":                       {"internal/cli"},

@@ -119,9 +119,10 @@ func classifyBefore(f *failure.Failure) {
 		f.Kind, f.Program = failure.NoProgram, m[1]+m[2]
 	} else if m := unreached.FindStringSubmatch(f.Cause); m != nil {
 		f.Kind, f.Address, f.Cause = failure.Unreached, m[1], m[2]
-		for _, one := range slices.Backward(kindsBefore) {
+		for _, one := range kindsBefore {
 			if strings.Contains(f.Cause, one.says) {
 				f.Kind = one.kind
+				break
 			}
 		}
 	} else if m := taken.FindStringSubmatch(f.Cause); m != nil {

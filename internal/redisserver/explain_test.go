@@ -8,26 +8,17 @@ import (
 	"testing"
 
 	"github.com/redis/rueidis"
+
+	"contend/protocol/wire/wiretest"
 )
 
 // What rueidis says of a server that is no Redis, and of a cluster without slots, is recognised.
 func TestExplainTextsOfTheClient(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
-			go func() { _, _ = io.Copy(io.Discard, conn); conn.Close() }()
-		}
-	}()
-	s, err := Open(t.Context(), Config{URL: "redis://" + listener.Addr().String()})
+	address := wiretest.Listen(t, func(conn net.Conn) {
+		_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
+		_, _ = io.Copy(io.Discard, conn)
+	})
+	s, err := Open(t.Context(), Config{URL: "redis://" + address})
 	if err != nil {
 		t.Fatal(err)
 	}

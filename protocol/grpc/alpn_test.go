@@ -2,12 +2,11 @@ package grpc
 
 import (
 	"crypto/tls"
-	"io"
-	"net"
 	"testing"
 
 	"contend/failure"
 	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
 )
 
 // A server that chooses no protocol in the handshake, or refuses all that were offered, does not speak HTTP/2. The
@@ -20,16 +19,7 @@ func TestNoALPN(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer listener.Close()
-		go func() {
-			for {
-				conn, err := listener.Accept()
-				if err != nil {
-					return
-				}
-				go func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn); conn.Close() }(conn)
-			}
-		}()
+		defer wiretest.Serve(listener, silence)()
 		address := listener.Addr().String()
 		cfg := config(address, wire.PerVU)
 		cfg.URL, cfg.TLS = "grpcs://"+address+methodPath, wire.TLS{CA: authority}

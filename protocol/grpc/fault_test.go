@@ -180,22 +180,7 @@ func TestNotGRPC(t *testing.T) {
 // answer says.
 func frames(t *testing.T, answer func(framer *http2.Framer, conn net.Conn, stream uint32)) string {
 	t.Helper()
-	return wiretest.Listen(t, func(conn net.Conn) {
-		if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
-			return
-		}
-		framer := http2.NewFramer(conn, conn)
-		framer.WriteSettings()
-		for {
-			frame, err := framer.ReadFrame()
-			if err != nil {
-				return
-			}
-			if header, ok := frame.(*http2.HeadersFrame); ok {
-				answer(framer, conn, header.StreamID)
-			}
-		}
-	})
+	return wiretest.Listen(t, wiretest.Streams(answer))
 }
 
 // What happens to a call in flight is told apart by kind.

@@ -111,21 +111,7 @@ func say(pause time.Duration, parts ...string) func(net.Conn) {
 
 // frames answers the first request by what is written.
 func frames(write func(f *http2.Framer, headers func(fields ...string) []byte)) func(net.Conn) {
-	return func(conn net.Conn) {
-		if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
-			return
-		}
-		f := http2.NewFramer(conn, conn)
-		_ = f.WriteSettings()
-		for {
-			frame, err := f.ReadFrame()
-			if err != nil {
-				return
-			}
-			if _, ok := frame.(*http2.HeadersFrame); ok {
-				break
-			}
-		}
+	return wiretest.Streams(func(f *http2.Framer, conn net.Conn, _ uint32) {
 		write(f, func(fields ...string) []byte {
 			var block bytes.Buffer
 			e := hpack.NewEncoder(&block)
@@ -135,7 +121,7 @@ func frames(write func(f *http2.Framer, headers func(fields ...string) []byte)) 
 			return block.Bytes()
 		})
 		hang(conn)
-	}
+	})
 }
 
 func TestHostileServersOfHTTP2(t *testing.T) {

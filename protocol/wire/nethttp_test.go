@@ -26,11 +26,11 @@ func TestTextsOfNetHTTP(t *testing.T) {
 		is     func(error) bool
 	}{
 		"idle connection closed": {answersOnce, 1, true, closedIdle, ClosedIdle},
-		"stream reset":           {http2Server(resets), 0, false, resetByPeer, byPeer},
-		"shutdown":               {http2Server(sendsAway(http2.ErrCodeNo)), 0, false, shutsDown, ShutsDown},
-		"shutdown is an end":     {http2Server(sendsAway(http2.ErrCodeNo)), 0, false, goneAway, IsGone},
-		"sent away":              {http2Server(sendsAway(http2.ErrCodeProtocol)), 0, false, goneAway, IsGone},
-		"no answer to a ping":    {http2Server(func(*http2.Framer, uint32) {}), 0, false, pingLost, IsGone},
+		"stream reset":           {wiretest.Streams(resets), 0, false, resetByPeer, byPeer},
+		"shutdown":               {wiretest.Streams(sendsAway(http2.ErrCodeNo)), 0, false, shutsDown, ShutsDown},
+		"shutdown is an end":     {wiretest.Streams(sendsAway(http2.ErrCodeNo)), 0, false, goneAway, IsGone},
+		"sent away":              {wiretest.Streams(sendsAway(http2.ErrCodeProtocol)), 0, false, goneAway, IsGone},
+		"no answer to a ping":    {wiretest.Streams(func(*http2.Framer, net.Conn, uint32) {}), 0, false, pingLost, IsGone},
 		"never started":          {neverStarts, 0, true, neverStarted, IsGone},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestTextsOfNetHTTP(t *testing.T) {
 
 // A connection of HTTP/2 that takes no more requests says so in words of its own, and so does one that is closed.
 func TestTextsOfEndedHTTP2(t *testing.T) {
-	conn := dial(t, wiretest.Listen(t, http2Server(sendsAway(http2.ErrCodeNo))), false)
+	conn := dial(t, wiretest.Listen(t, wiretest.Streams(sendsAway(http2.ErrCodeNo))), false)
 	_ = ask(t, conn)
 	if err := ask(t, conn); err == nil || !IsGone(err) || !says(err, notUsable) {
 		t.Errorf("%q is not recognised: %v", notUsable, err)
@@ -110,29 +110,9 @@ func neverStarts(conn net.Conn) {
 	_, _ = io.Copy(io.Discard, conn)
 }
 
-func resets(f *http2.Framer, id uint32) { _ = f.WriteRSTStream(id, http2.ErrCodeInternal) }
+func resets(f *http2.Framer, _ net.Conn, id uint32) { _ = f.WriteRSTStream(id, http2.ErrCodeInternal) }
 
 // sendsAway says that no stream was taken.
-func sendsAway(code http2.ErrCode) func(*http2.Framer, uint32) {
-	return func(f *http2.Framer, _ uint32) { _ = f.WriteGoAway(0, code, nil) }
-}
-
-// http2Server does something about each stream of a connection, and answers nothing else.
-func http2Server(about func(f *http2.Framer, id uint32)) func(net.Conn) {
-	return func(conn net.Conn) {
-		if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
-			return
-		}
-		f := http2.NewFramer(conn, conn)
-		_ = f.WriteSettings()
-		for {
-			frame, err := f.ReadFrame()
-			if err != nil {
-				return
-			}
-			if headers, ok := frame.(*http2.HeadersFrame); ok {
-				about(f, headers.StreamID)
-			}
-		}
-	}
+func sendsAway(code http2.ErrCode) func(*http2.Framer, net.Conn, uint32) {
+	return func(f *http2.Framer, _ net.Conn, _ uint32) { _ = f.WriteGoAway(0, code, nil) }
 }
