@@ -42,7 +42,8 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	if r.Completed == 0 {
 		return d.nothingScreen(s, c)
 	}
-	s.first = runSentence(r)
+	measured := runSentence(r)
+	s.first = measured
 	caveats := d.caveats(r)
 	s.also = crowded(r)
 	doubt, ceased, under := d.doubt(c), ceasedSentence(r), underLoad(r)
@@ -61,8 +62,8 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 		s.first, s.mood = d.unmet(failed), bad
 	}
 	s.body = append(s.body, "  "+clean(r.Target))
-	if !strings.HasPrefix(s.first, soFar) && s.first != runSentence(r) {
-		s.body = append(s.body, indented(either(doubt != nil, "measured, not usable: ", "")+runSentence(r), gutter, textWidth)...)
+	if s.first != measured {
+		s.body = append(s.body, indented(either(doubt != nil, "measured, not usable: ", "")+measured, gutter, textWidth)...)
 	}
 	s.body = append(append(s.body, expected...), wrongKinds(r)...)
 	s.body = append(append(append(s.body, ""), percentiles(r)...), flow(r)...)
