@@ -95,16 +95,7 @@ func moodOf(list []Comparison) mood {
 
 // trust is the status of the comparison, of which the page marks so many caveats: its verdict, and how it was made.
 func trust(c trial.Comparison, caveats int) string {
-	how := plural(c.Rounds, "round")
-	switch {
-	case finding.NotInterleaved.In(c.Warnings):
-		how += ", each side measured separately, "
-	case finding.RoundsNotFresh.In(c.Warnings):
-		how += " "
-	default:
-		how += ", servers restarted in each, "
-	}
-	how += at(c)
+	rounds := plural(c.Rounds, "round")
 	switch {
 	case c.Verdict == stat.Invalid && c.Reason == nil: // as in a document of another version
 		return "INVALID: no reason is given"
@@ -112,16 +103,25 @@ func trust(c trial.Comparison, caveats int) string {
 		return invalid(*c.Reason)
 	case c.Verdict == stat.Inconclusive && c.Reason != nil:
 		return fmt.Sprintf("INCONCLUSIVE (%s): %s", c.Reason.Code, c.Reason.Text)
-	case c.Verdict == stat.Inconclusive && c.RoundsNeeded > 0:
-		needed := strconv.Itoa(c.RoundsNeeded)
-		if c.TimeNeeded > 0 {
-			needed = roughly(c.TimeNeeded)
-		}
-		return fmt.Sprintf("INCONCLUSIVE, which is not \"equal\": %s %s; about %s more would settle it", plural(c.Rounds, "round"), at(c), needed)
 	case c.Verdict == stat.Inconclusive:
-		return fmt.Sprintf("INCONCLUSIVE, which is not \"equal\": %s %s", plural(c.Rounds, "round"), at(c))
+		text := fmt.Sprintf("INCONCLUSIVE, which is not \"equal\": %s %s", rounds, at(c))
+		if c.RoundsNeeded > 0 {
+			needed := strconv.Itoa(c.RoundsNeeded)
+			if c.TimeNeeded > 0 {
+				needed = roughly(c.TimeNeeded)
+			}
+			text += fmt.Sprintf("; about %s more would settle it", needed)
+		}
+		return text
 	}
-	return fmt.Sprintf("%s, valid%s: %s", c.Verdict, withCaveats(caveats), how)
+	how := ", servers restarted in each,"
+	switch {
+	case finding.NotInterleaved.In(c.Warnings):
+		how = ", each side measured separately,"
+	case finding.RoundsNotFresh.In(c.Warnings):
+		how = ""
+	}
+	return fmt.Sprintf("%s, valid%s: %s%s %s", c.Verdict, withCaveats(caveats), rounds, how, at(c))
 }
 
 // invalid is the status of what is refused for a reason.
