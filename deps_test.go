@@ -391,11 +391,7 @@ func uses(t *testing.T, p goPackage, forbidden map[string][]string) []string {
 	var found []string
 	files := token.NewFileSet()
 	for _, file := range p.GoFiles {
-		parsed, err := parser.ParseFile(files, filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(parsed, func(n ast.Node) bool {
+		ast.Inspect(parsed(t, files, p, file), func(n ast.Node) bool {
 			if s, ok := n.(*ast.SelectorExpr); ok {
 				if x, ok := s.X.(*ast.Ident); ok && slices.Contains(forbidden[x.Name], s.Sel.Name) {
 					found = append(found, files.Position(n.Pos()).String()+" uses "+x.Name+"."+s.Sel.Name)
@@ -407,23 +403,30 @@ func uses(t *testing.T, p goPackage, forbidden map[string][]string) []string {
 	return found
 }
 
+// parsed is the tree of a package's file, with its comments.
+func parsed(t *testing.T, files *token.FileSet, p goPackage, file string) *ast.File {
+	t.Helper()
+	tree, err := parser.ParseFile(files, filepath.Join(p.Dir, file), nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
 // Functions of at most 60 lines and files of at most 400 keep a reader going.
 func TestSizes(t *testing.T) {
 	const maxFunc, maxFile = 60, 400
 	for _, p := range packages(t) {
 		files := token.NewFileSet()
 		for _, file := range p.GoFiles {
-			parsed, err := parser.ParseFile(files, filepath.Join(p.Dir, file), nil, parser.ParseComments)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if ast.IsGenerated(parsed) {
+			tree := parsed(t, files, p, file)
+			if ast.IsGenerated(tree) {
 				continue
 			}
-			if n := files.Position(parsed.FileEnd).Line; n > maxFile {
+			if n := files.Position(tree.FileEnd).Line; n > maxFile {
 				t.Errorf("%s/%s has %d lines, more than %d", p.ImportPath, file, n, maxFile)
 			}
-			for _, d := range parsed.Decls {
+			for _, d := range tree.Decls {
 				if f, ok := d.(*ast.FuncDecl); ok {
 					if n := files.Position(f.End()).Line - files.Position(f.Pos()).Line + 1; n > maxFunc {
 						t.Errorf("%s: %s has %d lines, more than %d", p.ImportPath, f.Name.Name, n, maxFunc)
@@ -452,11 +455,7 @@ func TestTextsOfErrorsAreNotMatched(t *testing.T) {
 			if texts[name+"/"+file] != "" {
 				continue
 			}
-			parsed, err := parser.ParseFile(files, filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, at := range textMatches(parsed) {
+			for _, at := range textMatches(parsed(t, files, p, file)) {
 				t.Errorf("%s matches the text of an error", files.Position(at))
 			}
 		}
