@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"contend/internal/uplink/message"
 )
 
@@ -135,13 +133,14 @@ func (in *Intake) CaughtUp(ctx context.Context, customer string) (bool, error) {
 	e.id(newest.next())
 	replies := in.redis.client.DoMulti(ctx, in.redis.cmd("XINFO", "GROUPS", s.key), in.redis.cmd("XREVRANGE", s.key, "+", "-", "COUNT", "1"),
 		in.redis.cmd("XPENDING", s.key, group, e.args[0], "+", "1", in.cfg.Instance))
-	delivered, err := lastDelivered(replies[0])
+	ours, err := ourGroup(replies[0])
 	last, failed := replies[1].AsXRange()
 	inHand, broken := replies[2].ToArray()
 	if err := cmp.Or(err, failed, broken); err != nil {
 		return false, err
 	}
 	if len(last) > 0 {
+		delivered, _ := parseID(text(ours["last-delivered-id"]))
 		if id, _ := parseID(last[0].ID); delivered.less(id) {
 			return false, nil
 		}
@@ -149,14 +148,4 @@ func (in *Intake) CaughtUp(ctx context.Context, customer string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(inHand) == 0 && s.busy == 0 && !s.recover, nil
-}
-
-func lastDelivered(reply rueidis.RedisResult) (id entryID, err error) {
-	groups, err := reply.ToArray()
-	for i := range groups {
-		if about, err := groups[i].AsMap(); err == nil && text(about["name"]) == group {
-			id, _ = parseID(text(about["last-delivered-id"]))
-		}
-	}
-	return id, err
 }

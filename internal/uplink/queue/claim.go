@@ -168,21 +168,21 @@ func (in *Intake) undead() (names []string) {
 
 // lagOf finds how many entries were not delivered yet; Redis 7 tells, mostly.
 func lagOf(reply rueidis.RedisResult) (int64, bool) {
+	ours, _ := ourGroup(reply)
+	lag, ok := ours["lag"]
+	n, err := lag.AsInt64()
+	return n, ok && err == nil
+}
+
+// ourGroup is what a reply to XINFO GROUPS says of the group of the routers; nil: nothing.
+func ourGroup(reply rueidis.RedisResult) (map[string]rueidis.RedisMessage, error) {
 	groups, err := reply.ToArray()
-	if err != nil {
-		return 0, false
-	}
 	for i := range groups {
-		about, err := groups[i].AsMap()
-		if err != nil || text(about["name"]) != group {
-			continue
-		}
-		lag, ok := about["lag"]
-		if n, err := lag.AsInt64(); ok && err == nil {
-			return n, true
+		if about, err := groups[i].AsMap(); err == nil && text(about["name"]) == group {
+			return about, nil
 		}
 	}
-	return 0, false
+	return nil, err
 }
 
 // dead tells whether nothing was heard of an instance for so long that a live one would have said something:
