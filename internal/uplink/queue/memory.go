@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -133,14 +134,17 @@ type server struct {
 
 // lookAt returns the memory of that with the least room, and makes room where it is asked to.
 func (in *Intake) lookAt(ctx context.Context, servers []server, makeRoom bool) (least Memory, err error) {
-	var keys []string
-	for _, s := range in.parts {
-		keys = append(keys, s.key)
-	}
+	intake := sync.OnceValues(func() (int64, error) {
+		var keys []string
+		for _, s := range in.parts {
+			keys = append(keys, s.key)
+		}
+		return in.usage(ctx, keys...)
+	})
 	for i := range servers {
 		m := &servers[i].memory
 		if m.Used > m.Limit/2 {
-			all, failed := in.usage(ctx, keys...)
+			all, failed := intake()
 			m.intake = all / int64(len(servers)) // over which they are spread
 			err = errors.Join(err, failed)
 		}
