@@ -25,21 +25,14 @@ const (
 // its share of the memory, or whose key is no stream, further ones are dropped and counted in Stats.
 func (in *Intake) Forward(ctx context.Context, customer string, uplinks []*message.Uplink) error {
 	key := keyCustomer + customer
-	room, err := in.roomFor(ctx, customer, uplinks)
-	if isSpoilt(err) { // who waited for somebody to look after it would hold up other customers
-		in.failed("forwarding to "+customer, err)
-		in.count.dropped.Add(uint64(len(uplinks)))
-		return nil
-	}
+	added, err := in.append(ctx, "forwarding to "+customer, key, uplinks, func(waiting int64) (int, error) {
+		return in.roomFor(ctx, customer, waiting, uplinks)
+	})
 	if err != nil {
 		return fmt.Errorf("queue: forwarding to %s: %w", customer, err)
 	}
-	if err := in.forward(ctx, key, uplinks[:room]); err != nil {
-		return fmt.Errorf("queue: forwarding to %s: %w", customer, err)
-	}
-	in.took(uplinks[:room])
-	in.count.forwarded.Add(uint64(room))
-	in.count.dropped.Add(uint64(len(uplinks) - room))
+	in.took(uplinks[:added])
+	in.count.forwarded.Add(uint64(added))
 	return nil
 }
 

@@ -209,21 +209,16 @@ func (in *Intake) cutStream(ctx context.Context, key string, m Memory) error {
 	return err
 }
 
-// roomFor says how many of these uplinks a customer's stream has room for: within the backlog, and if Redis has a
-// limit within the customer's share of that.
-func (in *Intake) roomFor(ctx context.Context, customer string, uplinks []*message.Uplink) (int, error) {
-	key := keyCustomer + customer
-	waiting, err := in.redis.do(ctx, "XLEN", key).AsInt64()
-	if err != nil {
-		return 0, err
-	}
-	room := max(0, min(int64(len(uplinks)), int64(in.cfg.Backlog)-waiting))
+// roomFor says how many of these uplinks a customer's stream, where some wait, has room for: within the backlog, and if Redis
+// has a limit within the customer's share of that.
+func (in *Intake) roomFor(ctx context.Context, customer string, waiting int64, uplinks []*message.Uplink) (int, error) {
+	room := int64(roomWithin(int64(in.cfg.Backlog), waiting, uplinks))
 	m := in.Memory()
 	_, _, held := in.Holder(customer)
 	if m.Limit == 0 || (waiting+room)*mostUplink <= m.share(held) {
 		return int(room), nil
 	}
-	used, err := in.usage(ctx, key)
+	used, err := in.usage(ctx, keyCustomer+customer)
 	left := m.share(held) - used
 	for i, u := range uplinks[:room] {
 		if left -= size(u); left < 0 {

@@ -30,7 +30,10 @@ func (in *Intake) moveOver(strays []*message.Uplink) {
 
 // move is one attempt to write entries to a partition.
 func (in *Intake) move(partition int, uplinks []*message.Uplink) bool {
-	moved, err := in.append(in.ctx, keyUplinks+strconv.Itoa(partition), in.redis.limit(0, len(in.parts)), uplinks)
+	key := keyUplinks + strconv.Itoa(partition)
+	moved, err := in.append(in.ctx, "writing to "+key, key, uplinks, func(waiting int64) (int, error) {
+		return roomWithin(in.redis.limit(0, len(in.parts)), waiting, uplinks), nil
+	})
 	if err != nil {
 		in.failed("moving entries to the partition of their address", err)
 		return false
@@ -44,22 +47,29 @@ func (in *Intake) move(partition int, uplinks []*message.Uplink) bool {
 	return true
 }
 
-// append adds uplinks to a stream, and returns how many those are. Of what a stream has no room for, and of one that is
-// no stream, further ones are dropped and counted: who waited for it would hold up all others.
-func (in *Intake) append(ctx context.Context, key string, limit int64, uplinks []*message.Uplink) (added int, err error) {
+// append adds uplinks to a stream where some wait, as many as room says, and returns how many those are. Further ones, and
+// all for a key that is no stream, are dropped and counted: who waited for it would hold up all others.
+func (in *Intake) append(ctx context.Context, what, key string, uplinks []*message.Uplink, room func(waiting int64) (int, error)) (added int, err error) {
 	waiting, err := in.redis.do(ctx, "XLEN", key).AsInt64()
+	if err == nil {
+		added, err = room(waiting)
+	}
 	if isSpoilt(err) {
-		in.failed("writing to "+key, err)
+		in.failed(what, err)
 		in.count.dropped.Add(uint64(len(uplinks)))
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	added = int(max(0, min(int64(len(uplinks)), limit-waiting)))
 	if err := in.forward(ctx, key, uplinks[:added]); err != nil {
 		return 0, err
 	}
 	in.count.dropped.Add(uint64(len(uplinks) - added))
 	return added, nil
+}
+
+// roomWithin says how many of these uplinks a stream where some wait has room for, if it may hold so many.
+func roomWithin(limit, waiting int64, uplinks []*message.Uplink) int {
+	return int(max(0, min(int64(len(uplinks)), limit-waiting)))
 }
