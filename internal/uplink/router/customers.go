@@ -57,11 +57,11 @@ func (r *Router) customer(name string) *customer {
 	return c
 }
 
-// all returns the customers that are known.
-func (r *Router) all() []*customer {
+// all returns the customers that are known, by name.
+func (r *Router) all() map[string]*customer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Collect(maps.Values(r.customers))
+	return maps.Clone(r.customers)
 }
 
 func (r *Router) outboxConfig(customer string) outbox.Config {
@@ -136,10 +136,7 @@ func (r *Router) handOver() {
 		time.Sleep(wait)
 		r.passDue()
 	}
-	r.mu.Lock()
-	customers := maps.Clone(r.customers)
-	r.mu.Unlock()
-	for name, c := range customers {
+	for name, c := range r.all() {
 		c.order.Lock()
 		r.detour(name, c, nil)
 		c.order.Unlock()
@@ -262,10 +259,7 @@ const stale = 5 * time.Second
 // relieve lets go of what customers keep in the partitions of a Redis that is nearly full: what they do not answer is
 // given up, and what they do not read goes to their own streams, which have their share.
 func (r *Router) relieve() {
-	r.mu.Lock()
-	customers := maps.Clone(r.customers)
-	r.mu.Unlock()
-	for name, c := range customers {
+	for name, c := range r.all() {
 		c.box.GiveUp(mostHeld*r.config.Held, stale)
 		c.order.Lock()
 		if unread := c.box.Withdraw(stale); len(unread) > 0 {
