@@ -169,12 +169,11 @@ func (r *Router) straighten(ctx context.Context, name string, c *customer) {
 func (r *Router) straight(ctx context.Context, name string, c *customer) bool {
 	c.order.Lock()
 	defer c.order.Unlock()
-	for range 5 {
-		if caughtUp, err := r.intake.CaughtUp(ctx, name); c.direct || caughtUp && err == nil {
-			c.direct = true
-			break
+	for attempt := 0; attempt < 5 && !c.direct; attempt++ {
+		caughtUp, err := r.intake.CaughtUp(ctx, name)
+		if c.direct = caughtUp && err == nil; !c.direct {
+			sleep(ctx, time.Millisecond)
 		}
-		sleep(ctx, time.Millisecond)
 	}
 	return c.direct
 }
