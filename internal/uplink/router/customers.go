@@ -114,7 +114,7 @@ func (r *Router) detour(name string, c *customer, uplinks []*message.Uplink) {
 		uplinks = append(c.box.Withdraw(0), uplinks...)
 	}
 	for chunk := range slices.Chunk(uplinks, mostForwarded) {
-		if !r.forward(name, chunk) {
+		if !r.insist(r.intake.Forward, name, chunk) {
 			return
 		}
 		r.settled(chunk)
@@ -186,15 +186,7 @@ func (r *Router) retreat(name string, c *customer) {
 	if r.config.Redis.Embedded() {
 		return // which nobody else reads
 	}
-	unsent := c.box.WithdrawForwarded()
-	for r.working.Err() == nil {
-		err := r.intake.Retreat(r.working, name, unsent)
-		if err == nil {
-			return
-		}
-		r.config.Log.Warn("uplinks wait for Redis", "customer", name, "uplinks", len(unsent), "error", err)
-		sleep(r.working, forwardAgain)
-	}
+	r.insist(r.intake.Retreat, name, c.box.WithdrawForwarded())
 }
 
 func sleep(ctx context.Context, d time.Duration) {
@@ -210,12 +202,12 @@ const forwardAgain = 500 * time.Millisecond
 // mostForwarded is how many uplinks are forwarded at once.
 const mostForwarded = 1000
 
-// forward leaves uplinks in the customer's stream. While Redis is away nothing
+// insist leaves uplinks in the customer's stream, by Forward or Retreat. While Redis is away nothing
 // else could be read either, so it waits; the end of the router ends that, and the
 // uplinks come again to the next one.
-func (r *Router) forward(name string, uplinks []*message.Uplink) bool {
+func (r *Router) insist(leave func(context.Context, string, []*message.Uplink) error, name string, uplinks []*message.Uplink) bool {
 	for r.working.Err() == nil {
-		err := r.intake.Forward(r.working, name, uplinks)
+		err := leave(r.working, name, uplinks)
 		if err == nil {
 			return true
 		}
