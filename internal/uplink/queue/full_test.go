@@ -136,6 +136,7 @@ func testAway(t *testing.T, url string, masters ...*redistest.Server) {
 		}
 	}
 	forward("before")
+	whole := most() // with all of one customer's
 	until(t, "room is made", func() bool {
 		if length("before") == each {
 			limit(most() * 20 / 19) // nearly full, also when the buffers of replicas are gone
@@ -145,7 +146,7 @@ func testAway(t *testing.T, url string, masters ...*redistest.Server) {
 	if n := length("before"); n < each/8 {
 		t.Errorf("%d of %d are left", n, each)
 	}
-	enough := 5 * most()
+	enough := 3 * whole // of which one customer alone has a quarter, that is more than half of its uplinks
 	limit(enough)
 	until(t, "there is room", func() bool { return c.in.Memory().Limit == enough })
 	for i := range 10 * len(masters) {
