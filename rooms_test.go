@@ -60,13 +60,13 @@ func countLines(t *testing.T) map[string]size {
 	return counted
 }
 
-// roomOf is the first folder of a path, and in internal/ the first two.
+// roomOf is the first folder of a path, and in internal/ and systems/ the first two.
 func roomOf(path string) string {
 	parts := strings.Split(filepath.ToSlash(path), "/")
 	switch {
 	case len(parts) == 1:
 		return "."
-	case parts[0] == "internal" && len(parts) > 2:
+	case (parts[0] == "internal" || parts[0] == "systems") && len(parts) > 2:
 		return parts[0] + "/" + parts[1]
 	}
 	return parts[0]

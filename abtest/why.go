@@ -11,9 +11,9 @@ import (
 
 	"contend/internal/cpu"
 	"contend/internal/perf"
-	"contend/internal/pprof"
-	"contend/internal/symbol"
 	"contend/why"
+	"contend/why/pprof"
+	"contend/why/symbol"
 )
 
 const (

@@ -18,9 +18,9 @@ import (
 
 	"contend/internal/redisserver/redistest"
 	"contend/internal/testenv"
-	"contend/internal/uplink/api"
-	"contend/internal/uplink/lorawan"
-	"contend/internal/uplink/table/tabletest"
+	"contend/systems/uplink/api"
+	"contend/systems/uplink/lorawan"
+	"contend/systems/uplink/table/tabletest"
 )
 
 // startComposedNode starts a node of the Redis Cluster with the command of the Compose file, and returns its port.

@@ -14,7 +14,7 @@ import (
 
 	"contend/internal/redisserver/redistest"
 	"contend/internal/testenv"
-	"contend/internal/uplink/table/tabletest"
+	"contend/systems/uplink/table/tabletest"
 )
 
 // startComposed starts a service with the command of the Compose file, where only

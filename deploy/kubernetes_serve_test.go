@@ -18,8 +18,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"contend/internal/redisserver/redistest"
-	"contend/internal/service/counter/redis"
 	"contend/internal/testenv"
+	"contend/systems/counter/redis"
 )
 
 // A node runs the containers of a cluster on this machine: the commands, files and

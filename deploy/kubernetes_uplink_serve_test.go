@@ -20,8 +20,8 @@ import (
 
 	"contend/internal/redisserver/redistest"
 	"contend/internal/testenv"
-	"contend/internal/uplink/lorawan"
-	"contend/internal/uplink/table/tabletest"
+	"contend/systems/uplink/lorawan"
+	"contend/systems/uplink/table/tabletest"
 )
 
 // A redisNode is a pod of the Redis Cluster on this machine. Its address is a port of 127.0.0.1.

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"contend/internal/testenv"
-	"contend/internal/uplink/api"
+	"contend/systems/uplink/api"
 )
 
 // variables are those of the Makefile that the environment may set, as a make does

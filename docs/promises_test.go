@@ -18,7 +18,7 @@ func TestPromisesHaveTests(t *testing.T) {
 	}
 	_, section, _ := strings.Cut(string(page), "\n## What is promised to whom\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	source := sourceOfTests(t, "../internal/uplink")
+	source := sourceOfTests(t, "../systems/uplink")
 	rows := 0
 	for line := range strings.Lines(section) {
 		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| who |") {

@@ -14,12 +14,12 @@ import (
 	"sync"
 
 	"contend/finding"
-	"contend/internal/pprof"
 	"contend/load"
 	"contend/protocol"
 	"contend/report"
 	"contend/subject"
 	"contend/trial"
+	"contend/why/pprof"
 )
 
 // missing finds the subjects that cannot run here, and says so once for each

@@ -20,11 +20,11 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"contend/hist"
-	"contend/internal/service/counter/counterpb"
 	"contend/load"
 	"contend/loop"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
+	"contend/systems/counter/counterpb"
 )
 
 // The tests of this file hold every figure of a result against every engine that can drive a load, with TLS and
@@ -215,7 +215,7 @@ func otherWays(t *testing.T) map[string][]way {
 	}
 	call := func(scheme string, secure bool) Target {
 		return At(scheme+"://"+calls[secure]+"/counter.incrementCounter/increment").With("data", `{"value": 1}`).
-			With("proto", "../internal/service/counter/counterpb/counter.proto")
+			With("proto", "../systems/counter/counterpb/counter.proto")
 	}
 	echo := xws.Server{Handler: func(conn *xws.Conn) {
 		var message string

@@ -280,7 +280,7 @@ func TestReach(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	there, away := server.Listener.Addr().String(), testenv.HeldAddress(t)
-	call := Target{}.With("proto", "../internal/service/counter/counterpb/counter.proto")
+	call := Target{}.With("proto", "../systems/counter/counterpb/counter.proto")
 	for _, tt := range []struct {
 		scheme, path string
 		target       Target

@@ -16,12 +16,12 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"contend/internal/gotrace"
-	"contend/internal/pprof"
 	"contend/report"
 	"contend/trial"
 	"contend/why"
 	"contend/why/flame"
+	"contend/why/gotrace"
+	"contend/why/pprof"
 )
 
 // foreign is what a server may call a function, a file, or what it waits for.

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"contend/failure"
-	"contend/internal/gotrace"
 	"contend/report"
 	"contend/trial"
 	"contend/why"
+	"contend/why/gotrace"
 )
 
 // diagnosed adds to a comparison of lock and queue at one level what 12 rounds showed of why:

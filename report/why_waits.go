@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"contend/internal/gotrace"
 	"contend/trial"
 	"contend/why"
+	"contend/why/gotrace"
 )
 
 // mostWaits are the places at which goroutines wait on a page.

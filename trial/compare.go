@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"contend/internal/symbol"
 	"contend/load"
 	"contend/probe"
 	"contend/setting"
 	"contend/stat"
+	"contend/why/symbol"
 )
 
 // Progress is a glance at a trial under way.

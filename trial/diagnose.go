@@ -12,10 +12,10 @@ import (
 
 	"contend/failure"
 	"contend/internal/perf"
-	"contend/internal/symbol"
 	"contend/load"
 	"contend/metric"
 	"contend/why"
+	"contend/why/symbol"
 )
 
 const (

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"contend/internal/perf"
-	"contend/internal/pprof"
-	"contend/internal/symbol"
 	"contend/load"
 	"contend/pace"
 	"contend/subject"
 	"contend/why"
+	"contend/why/pprof"
+	"contend/why/symbol"
 )
 
 // working is a subject that uses CPU time for each answer, and one of its threads waits.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"contend/internal/perf"
-	"contend/internal/pprof"
 	"contend/load"
 	"contend/why"
+	"contend/why/pprof"
 )
 
 // An Inspector tells what goes on in a Go program. It is a pprof.Server.

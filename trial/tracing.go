@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 
-	"contend/internal/gotrace"
 	"contend/stat"
 	"contend/why"
+	"contend/why/gotrace"
 )
 
 // trace drives the arm for one more block, of which an execution trace is taken, and keeps what it shows;

@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"contend/internal/pprof"
 	"contend/load"
 	"contend/pace"
 	"contend/why"
+	"contend/why/pprof"
 )
 
 // aTrace is an execution trace of this process.

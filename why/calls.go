@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"contend/internal/symbol"
+	"contend/why/symbol"
 )
 
 // A Call is a function where it was called from. In a list it stands before what it called,

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"contend/internal/symbol"
+	"contend/why/symbol"
 )
 
 // calling is a stack, from its outermost caller.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"contend/internal/perf"
-	"contend/internal/symbol"
 	"contend/internal/testenv"
+	"contend/why/symbol"
 )
 
 // A program in C says as much as it was compiled to: its functions and their callers, its functions,

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"contend/internal/symbol"
+	"contend/why/symbol"
 )
 
 // A Package has the time spent in its functions with all that they called, and without.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"contend/internal/symbol"
+	"contend/why/symbol"
 )
 
 // A package counts once in a stack, however many of its functions are in it.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"contend/internal/perf"
-	"contend/internal/pprof"
-	"contend/internal/symbol"
-	"contend/internal/symbol/work"
+	"contend/why/pprof"
+	"contend/why/symbol"
+	"contend/why/symbol/work"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"contend/internal/perf"
-	"contend/internal/symbol"
+	"contend/why/symbol"
 )
 
 // frames are functions from the one that ran to its outermost caller; those of the kernel

@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 
-	"contend/internal/gotrace"
-	"contend/internal/pprof"
-	"contend/internal/symbol"
 	"contend/stat"
+	"contend/why/gotrace"
+	"contend/why/pprof"
+	"contend/why/symbol"
 )
 
 // mostPlaces bounds the places that are kept of a profile, those at which most goroutines wait.

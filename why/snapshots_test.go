@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"contend/internal/gotrace"
-	"contend/internal/pprof"
-	"contend/internal/symbol"
+	"contend/why/gotrace"
+	"contend/why/pprof"
+	"contend/why/symbol"
 )
 
 func stack(functions ...string) (frames []symbol.Frame) {

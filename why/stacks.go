@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"contend/internal/symbol"
+	"contend/why/symbol"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"contend/internal/symbol"
+	"contend/why/symbol"
 )
 
 func TestStacksAddUp(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"contend/internal/gotrace"
 	"contend/stat"
+	"contend/why/gotrace"
 )
 
 // Traced is what goroutines of an arm waited for while an execution trace was taken.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"contend/internal/gotrace"
+	"contend/why/gotrace"
 )
 
 func waitOf(reason gotrace.Reason, function, through string, goroutines float64) gotrace.Wait {

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"contend/internal/symbol/work"
 	"contend/stat"
+	"contend/why/symbol/work"
 )
 
 // LeastRounds is how many rounds an explanation needs at least: with 12 a row of up to 51

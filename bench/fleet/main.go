@@ -29,8 +29,8 @@ import (
 	"time"
 
 	"contend/bench/internal/paired"
+	"contend/fleet"
 	"contend/internal/cpu"
-	"contend/internal/fleet"
 	"contend/load"
 	"contend/pace"
 	"contend/protocol"

@@ -29,7 +29,7 @@ type work struct {
 // tables returns the tables with the command lines of their tools, and writes the
 // files that these need.
 func tables(s paired.Setup, address string, seconds int) (map[string]paired.Table, error) {
-	proto, err := filepath.Abs("internal/service/counter/counterpb/counter.proto")
+	proto, err := filepath.Abs("systems/counter/counterpb/counter.proto")
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func speed(ctx context.Context, w io.Writer, t tools, c *paired.Comparison) erro
 		return err
 	}
 	defer stop()
-	protos, err := filepath.Abs("internal/service/counter/counterpb")
+	protos, err := filepath.Abs("systems/counter/counterpb")
 	if err != nil {
 		return err
 	}

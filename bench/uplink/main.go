@@ -23,9 +23,9 @@ import (
 
 	"contend/bench/internal/paired"
 	"contend/internal/redisserver"
-	"contend/internal/uplink/demo"
-	"contend/internal/uplink/sink"
 	"contend/pace"
+	"contend/systems/uplink/demo"
+	"contend/systems/uplink/sink"
 )
 
 func main() {
@@ -197,7 +197,7 @@ func (b *bench) functions(ctx context.Context) error {
 		{"Devices$/^(By(DevEUI|Addr|AddrWarm)|Unknown)$", "table", "look-up among 10 million devices, one alone and, Warm, those of a batch as the router does them: ≤ 200 ns, ≤ 100 bytes per device on top of the row; Unknown needs the first of the two accesses only"},
 	} {
 		fmt.Fprintln(b.out, "\n"+f.bar)
-		cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", f.pattern, "-benchmem", "-count", "3", "./internal/uplink/"+f.room)
+		cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", f.pattern, "-benchmem", "-count", "3", "./systems/uplink/"+f.room)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%s: %w\n%s", f.room, err, out)

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"contend/internal/redisserver"
-	"contend/internal/uplink/demo"
-	"contend/internal/uplink/sink"
 	"contend/pace"
 	"contend/subject"
+	"contend/systems/uplink/demo"
+	"contend/systems/uplink/sink"
 )
 
 const (

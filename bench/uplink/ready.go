@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"contend/internal/uplink/table"
 	"contend/subject"
+	"contend/systems/uplink/table"
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"contend/internal/gotrace"
+	"contend/why/gotrace"
 )
 
 // A cause is what a planted server does beyond its baseline.

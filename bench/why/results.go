@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"contend/bench/internal/paired"
-	"contend/internal/gotrace"
 	"contend/trial"
 	"contend/why"
+	"contend/why/gotrace"
 )
 
 // A result is what one diagnosis said.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"contend/experiment"
-	"contend/internal/fleet"
+	"contend/fleet"
 	"contend/internal/placement"
 	"contend/load"
 	"contend/protocol"

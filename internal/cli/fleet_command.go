@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"contend/internal/fleet"
+	"contend/fleet"
 	"contend/load"
 	"contend/metric"
 	"contend/protocol"

@@ -6,8 +6,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"contend/internal/service/counter"
 	"contend/load"
+	"contend/systems/counter"
 )
 
 // functions make the targets behind func:NAME: the counter's HTTP handler

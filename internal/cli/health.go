@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"contend/internal/service/counter"
 	"contend/protocol/wire"
+	"contend/systems/counter"
 )
 
 func newHealth(*app) *cobra.Command {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"contend/internal/fleet"
+	"contend/fleet"
 	"contend/internal/testenv"
 	"contend/report"
 )

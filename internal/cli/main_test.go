@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"contend/internal/pprof"
 	"contend/internal/testenv"
+	"contend/why/pprof"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )

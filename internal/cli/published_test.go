@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc"
 
 	"contend/guard"
-	"contend/internal/service/counter/counterpb"
+	"contend/systems/counter/counterpb"
 )
 
 // published is a server of the shape of those that others have published: it insists on

@@ -17,7 +17,7 @@ import (
 func TestNobodyListens(t *testing.T) {
 	t.Parallel()
 	address := testenv.HeldAddress(t)
-	call := address + "/counter.incrementCounter/increment --proto ../service/counter/counterpb/counter.proto"
+	call := address + "/counter.incrementCounter/increment --proto ../../systems/counter/counterpb/counter.proto"
 	for _, words := range []string{
 		"run -d 1h http://" + address,
 		"run -d 1h --engine goroutines http://" + address,

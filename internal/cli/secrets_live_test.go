@@ -13,7 +13,7 @@ import (
 
 	collector "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 
-	"contend/internal/fleet"
+	"contend/fleet"
 )
 
 // Collectors, Prometheus and browsers get no secret.

@@ -13,9 +13,9 @@ import (
 
 	"contend/guard"
 	"contend/internal/redisserver"
-	"contend/internal/service/counter"
-	"contend/internal/service/counter/redis"
 	"contend/setting"
+	"contend/systems/counter"
+	"contend/systems/counter/redis"
 )
 
 func newServeCounter(a *app) *cobra.Command {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"contend/internal/pprof"
+	"contend/why/pprof"
 )
 
 // The pages are where they are asked for, as long as the service lives.

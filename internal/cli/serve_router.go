@@ -16,12 +16,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/internal/redisserver"
-	"contend/internal/uplink/api"
-	"contend/internal/uplink/lorawan"
-	"contend/internal/uplink/queue"
-	"contend/internal/uplink/router"
-	"contend/internal/uplink/table"
 	"contend/setting"
+	"contend/systems/uplink/api"
+	"contend/systems/uplink/lorawan"
+	"contend/systems/uplink/queue"
+	"contend/systems/uplink/router"
+	"contend/systems/uplink/table"
 )
 
 func newServeRouter(a *app) *cobra.Command {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"contend/internal/service/static"
 	"contend/setting"
+	"contend/systems/static"
 )
 
 // staticPage is the page that is served in place of a directory.

@@ -16,13 +16,13 @@ import (
 	"golang.org/x/term"
 
 	"contend/internal/redisserver"
-	"contend/internal/uplink/api"
-	"contend/internal/uplink/gen"
-	"contend/internal/uplink/message"
-	"contend/internal/uplink/queue"
-	"contend/internal/uplink/sink"
 	"contend/report"
 	"contend/setting"
+	"contend/systems/uplink/api"
+	"contend/systems/uplink/gen"
+	"contend/systems/uplink/message"
+	"contend/systems/uplink/queue"
+	"contend/systems/uplink/sink"
 	"contend/trial"
 )
 

@@ -10,15 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"contend/internal/uplink/demo"
-	"contend/internal/uplink/gen"
-	"contend/internal/uplink/outbox"
-	"contend/internal/uplink/router"
-	"contend/internal/uplink/sink"
 	"contend/load"
 	"contend/report"
 	"contend/setting"
 	running "contend/subject"
+	"contend/systems/uplink/demo"
+	"contend/systems/uplink/gen"
+	"contend/systems/uplink/outbox"
+	"contend/systems/uplink/router"
+	"contend/systems/uplink/sink"
 	"contend/trial"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/experiment"
-	"contend/internal/fleet"
+	"contend/fleet"
 	"contend/internal/replicas"
 	"contend/protocol"
 	"contend/setting"

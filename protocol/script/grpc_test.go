@@ -21,9 +21,9 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"contend/internal/service/counter/counterpb"
 	"contend/load"
 	"contend/protocol/wire"
+	"contend/systems/counter/counterpb"
 )
 
 const tillProto = `syntax = "proto3";

@@ -19,8 +19,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"contend/internal/symbol"
 	"contend/why"
+	"contend/why/symbol"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden file")

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"contend/internal/symbol"
 	"contend/why"
+	"contend/why/symbol"
 )
 
 // perThousand is the type of the values that variants are compared by: pprof takes whole

@@ -7,8 +7,8 @@ import (
 	"math"
 	"strings"
 
-	"contend/internal/symbol"
 	"contend/why"
+	"contend/why/symbol"
 )
 
 // In pixels, but for mostBytes.

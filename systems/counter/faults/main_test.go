@@ -1,0 +1,78 @@
+// Package faults_test drives three replicas of the shared counter, which are real
+// processes on a real redis-server, while connections, replicas and the Redis fail,
+// and judges every answer: no value twice, none lost, none out of real-time order.
+// A test run has each scenario once, short; a million increments take ten minutes:
+//
+//	go test -timeout 20m ./systems/counter/faults -args -increments 1000000
+package faults_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+var increments = flag.Int("increments", 1000, "increments of each large scenario")
+
+// patience is how long anything may take that should happen soon: the machine
+// may be slow and busy.
+const patience = 60 * time.Second
+
+// program is the path of the built command.
+var program string
+
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // scenarios wait more than they work
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "faults")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	program = filepath.Join(dir, "contend")
+	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
+	defer cancel()
+	// Without the race detector, whatever this test is built with, and with the flags
+	// of deploy/Dockerfile, for whose tests the same packages are compiled.
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", program, "contend/cmd/contend")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			_, _ = os.Stderr.WriteString(err.Error())
+			return 1
+		}
+	}
+	return code
+}
+
+// size is how many increments a large scenario has, or the share-th part of it.
+func size(share int) int { return *increments / share }
+
+// pollEvery is how often a test looks at what it waits for.
+const pollEvery = 5 * time.Millisecond
+
+// eventually waits until ok, and fails the test if that takes too long.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(pollEvery) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatalf("%v were not enough for: %s", patience, what)
+}

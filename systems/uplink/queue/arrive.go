@@ -1,0 +1,151 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"contend/systems/uplink/message"
+)
+
+// A customer's stream is read by whoever holds sockets of the customer. Who begins to read it has to know first what
+// became of those who did before: what they had in hand is older than what is new.
+
+// arriveEvery is how often the keeper looks while a stream is about to be read.
+const arriveEvery = 50 * time.Millisecond
+
+// An arrival is how a customer's stream began to be read: when, and how often the others had been heard of by then.
+type arrival struct {
+	since time.Time
+	beats map[string]uint64
+	wait  bool // for another instance
+	alone bool // nobody else may read the stream: it is a partition, and its lease is ours
+}
+
+func (in *Intake) arrive(s *source) {
+	a := &arrival{since: time.Now(), beats: map[string]uint64{}}
+	for name, said := range in.holder.view.Load().said {
+		a.beats[name] = said.Beat
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.arriving[s] = a
+}
+
+func (in *Intake) arrivals() map[*source]*arrival {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return maps.Clone(in.arriving)
+}
+
+// receiveArrivals has those streams be read of which it is known who else has what in hand.
+func (in *Intake) receiveArrivals(ctx context.Context) (failed error) {
+	for s, a := range in.arrivals() {
+		a.wait = false
+		left, err := in.inspectSource(ctx, s, a)
+		if err != nil {
+			failed = err
+		}
+		if err != nil || a.wait {
+			continue
+		}
+		in.mu.Lock()
+		if in.arriving[s] == a {
+			delete(in.arriving, s)
+			s.arrive(left)
+			in.forwarded.update(func(list []*source) []*source { return append(list, s) })
+		}
+		in.mu.Unlock()
+	}
+	return failed
+}
+
+// silent tells whether an instance that has entries of a stream in hand has said nothing since we came, for as long as a
+// live one would not. If it has said something it keeps them: it has sockets of its own, or all that it has was
+// sent to some; we wait while it may yet give back some.
+func (in *Intake) silent(s *source, a *arrival, name string) bool {
+	said, lives := in.holder.view.Load().said[name]
+	switch {
+	case name == in.cfg.Instance:
+	case a.alone:
+		return !lives
+	case lives && said.Beat != a.beats[name]:
+		a.wait = a.wait || slices.Contains(said.Leaves, strings.TrimPrefix(s.key, keyCustomer))
+	case time.Since(a.since) > in.cfg.beat():
+		return true
+	default:
+		a.wait = true
+	}
+	return false
+}
+
+// leaves are the customers of whose streams we have something, without their sockets.
+func (in *Intake) leaves(holds []string) (list []string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for name, s := range in.customers {
+		s.mu.Lock()
+		if _, held := slices.BinarySearch(holds, name); s.ours && !held {
+			list = append(list, name)
+		}
+		s.mu.Unlock()
+	}
+	return list
+}
+
+// Retreat says, after Receive, that this instance has no socket of the customer any more. It gives back uplinks
+// of the stream that were passed on to nobody: whoever reads it next gets them first.
+func (in *Intake) Retreat(ctx context.Context, customer string, uplinks []*message.Uplink) error {
+	s := in.customer(customer)
+	ids := make([]entryID, len(uplinks))
+	for i, u := range uplinks {
+		ids[i] = entryID{u.Origin.Millis, u.Origin.Seq}
+	}
+	if err := in.redis.doAll(ctx, in.giveAway(s, ids, 1)); err != nil {
+		return fmt.Errorf("queue: giving back uplinks of %s: %w", customer, err)
+	}
+	s.mu.Lock()
+	for _, id := range ids {
+		delete(s.flying, id)
+	}
+	s.ours = false
+	s.mu.Unlock()
+	in.land(len(ids))
+	in.tellHolders()
+	return nil
+}
+
+// CaughtUp tells whether all that was forwarded to a customer by now was read, and what was read here is handled. What this
+// instance forwards while it is asked may be missed.
+func (in *Intake) CaughtUp(ctx context.Context, customer string) (bool, error) {
+	s := in.customer(customer)
+	s.mu.Lock()
+	newest, late := s.newest, s.recover || s.busy > 0 || s.handle == nil
+	s.mu.Unlock()
+	if _, arrives := in.arrivals()[s]; arrives || late {
+		return false, nil
+	}
+	var e encoder
+	e.id(newest.next())
+	replies := in.redis.client.DoMulti(ctx, in.redis.cmd("XINFO", "GROUPS", s.key), in.redis.cmd("XREVRANGE", s.key, "+", "-", "COUNT", "1"),
+		in.redis.cmd("XPENDING", s.key, group, e.args[0], "+", "1", in.cfg.Instance))
+	ours, err := ourGroup(replies[0])
+	last, failed := replies[1].AsXRange()
+	inHand, broken := replies[2].ToArray()
+	if err := cmp.Or(err, failed, broken); err != nil {
+		return false, err
+	}
+	if len(last) > 0 {
+		delivered, _ := parseID(text(ours["last-delivered-id"]))
+		if id, _ := parseID(last[0].ID); delivered.less(id) {
+			return false, nil
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(inHand) == 0 && s.busy == 0 && !s.recover, nil
+}

@@ -1,0 +1,364 @@
+package queue
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/internal/redisserver/redistest"
+	"contend/systems/uplink/message"
+)
+
+// quick is a configuration in which the dead are missed soon.
+func quick(name string) IntakeConfig {
+	return IntakeConfig{Instance: name, Lease: 2 * time.Second}
+}
+
+// soon is one in which they are missed at once; a live one that is slow may be, too.
+func soon(name string) IntakeConfig {
+	return IntakeConfig{Instance: name, Lease: 500 * time.Millisecond}
+}
+
+func partitionsOf(c *collector) []int {
+	list := c.in.Stats().Partitions
+	slices.Sort(list)
+	return list
+}
+
+func TestInstancesShareThePartitions(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		a, _ := startIntake(t, r, quick("a"), true)
+		until(t, "a owns all", func() bool { return len(partitionsOf(a)) == 8 })
+		b, stopB := startIntake(t, r, quick("b"), true)
+		until(t, "they take turns", func() bool {
+			return slices.Equal(partitionsOf(a), []int{0, 2, 4, 6}) && slices.Equal(partitionsOf(b), []int{1, 3, 5, 7})
+		})
+		const n = 2000
+		produce(t, r, frames(0, n))
+		until(t, "all are read", func() bool { return a.count()+b.count() == n })
+		if a.count() == 0 || b.count() == 0 {
+			t.Errorf("a read %d, b %d", a.count(), b.count())
+		}
+		stopB()
+		until(t, "a owns all again", func() bool { return len(partitionsOf(a)) == 8 })
+		produce(t, r, frames(n, 2*n))
+		until(t, "a reads the rest", func() bool { return a.count()+b.count() == 2*n })
+	})
+}
+
+func TestEntriesOfADeadInstanceAreClaimed(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		const n = 1200
+		produce(t, r, frames(0, n))
+		// An instance that reads and is never heard of again.
+		dead, err := NewIntake(t.Context(), r, soon("dead"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := &collector{in: dead, seen: map[int]int{}}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- dead.Run(ctx, seen.handle) }()
+		until(t, "it read all", func() bool { return seen.count() == n })
+		cancel()
+		<-done
+		dead.stop() // and no Close: no word of farewell
+		dead.routines.Wait()
+		produce(t, r, frames(n, 2*n)) // which are not read before
+		live, _ := startIntake(t, r, soon("live"), true)
+		until(t, "all are claimed", func() bool { return live.in.Stats().Acked == 2*n })
+		live.once(t, 2*n)
+		if live.late > 0 {
+			t.Errorf("%d were read after newer ones", live.late)
+		}
+		until(t, "the dead one is forgotten", func() bool {
+			names, err := r.do(t.Context(), "SMEMBERS", keyInstances).AsStrSlice()
+			return err == nil && slices.Equal(names, []string{"live"})
+		})
+		if st := live.in.Stats(); st.Claimed != n || live.most != 2 {
+			t.Errorf("%+v, delivered %d times", st, live.most)
+		}
+	})
+}
+
+// What an instance had in hand when it left comes again at once, however long leases are.
+func TestEntriesOfAnInstanceThatLeft(t *testing.T) {
+	long := func(name string) IntakeConfig {
+		return IntakeConfig{Instance: name, Lease: time.Hour}
+	}
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		if r.Embedded() {
+			return // nothing is left of it
+		}
+		const n = 1200
+		left, err := NewIntake(t.Context(), r, long("left"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		left.Hold("acme") // its own entries of a customer's stream, too
+		if err := left.Forward(t.Context(), "acme", frames(n, n+10)); err != nil {
+			t.Fatal(err)
+		}
+		seen := &collector{in: left, seen: map[int]int{}}
+		receiving, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 2)
+		go func() { done <- left.Receive(receiving, "acme", seen.handle) }()
+		go func() { done <- left.Run(receiving, seen.handle) }()
+		produce(t, r, frames(0, n))
+		until(t, "it read all", func() bool { return seen.count() == n+10 })
+		seen.settle(100)
+		live, _ := startIntake(t, r, long("live"), true)
+		go live.in.Receive(t.Context(), "acme", live.handle)
+		cancel()
+		if err := errors.Join(<-done, <-done, left.Close(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the rest arrives", func() bool {
+			live.in.wakeKeeper() // the hint may have come before it listened
+			return live.count() == n+10-100
+		})
+		until(t, "it is acknowledged", func() bool { return live.in.Stats().Acked == n+10-100 })
+		if live.most != 2 {
+			t.Errorf("delivered %d times", live.most)
+		}
+	})
+}
+
+// Of two that read a customer's stream one takes over what a third had in hand.
+func TestOneTakesOverWhatWasLeft(t *testing.T) {
+	long := func(name string) IntakeConfig {
+		return IntakeConfig{Instance: name, Lease: time.Hour}
+	}
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		if r.Embedded() {
+			return // nothing is left of it
+		}
+		const n = 3000
+		receive := func(name string) (*collector, func()) {
+			c, stop := startIntake(t, r, long(name), false)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- c.in.Receive(ctx, "acme", c.handle) }()
+			return c, func() {
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				stop()
+			}
+		}
+		left, leave := receive("left")
+		for i := range n / 500 {
+			if err := left.in.Forward(t.Context(), "acme", frames(500*i, 500*(i+1))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		until(t, "it read all", func() bool { return left.count() == n })
+		a, _ := receive("a")
+		b, _ := receive("b")
+		leave()
+		until(t, "all arrives", func() bool {
+			a.in.wakeKeeper()
+			b.in.wakeKeeper()
+			return a.count()+b.count() >= n
+		})
+		time.Sleep(100 * time.Millisecond) // for what would come twice
+		if got := a.count() + b.count(); got != n {
+			t.Errorf("%d of %d were taken over", got, n)
+		}
+	})
+}
+
+func TestEntriesOfALiveInstanceAreNotClaimed(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		const n = 400
+		produce(t, r, frames(0, n))
+		const lease = 3 * time.Second
+		slow, _ := startIntake(t, r, IntakeConfig{Instance: "a", Lease: lease}, false)
+		until(t, "a read all", func() bool { return slow.count() == n })
+		other, _ := startIntake(t, r, IntakeConfig{Instance: "b", Lease: lease}, true)
+		until(t, "b owns its share", func() bool { return len(partitionsOf(other)) == 4 })
+		time.Sleep(lease + time.Second) // so long nothing happens to them
+		if other.count() != 0 {
+			t.Errorf("b claimed %d", other.count())
+		}
+		// a may acknowledge what it read of partitions that are b's now.
+		slow.in.Ack(slow.origins)
+		until(t, "all are acknowledged", func() bool { return slow.in.Stats().Acked == n })
+	})
+}
+
+func TestASecondProcessOfTheSameNameReplacesTheFirst(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		first, err := NewIntake(t.Context(), r, quick("a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- first.Run(t.Context(), func([]*message.Uplink) {}) }()
+		second, _ := startIntake(t, r, quick("a"), true)
+		if err := <-done; !errors.Is(err, ErrNameTaken) {
+			t.Errorf("the first ends with %v", err)
+		}
+		if err := first.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		produce(t, r, frames(0, 100))
+		until(t, "the second reads", func() bool { return second.count() == 100 })
+	})
+}
+
+func TestIntakePausesAtTheLimit(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		const n, limit = 5000, 500
+		for i, ackRead := range []bool{false, true} {
+			produce(t, r, frames(i*n, (i+1)*n))
+			c, stop := startIntake(t, r, IntakeConfig{InFlight: limit, Batch: 10, AckRead: ackRead}, false)
+			until(t, "it reads up to the limit", func() bool { return c.in.Stats().InFlight >= limit })
+			highest := 0
+			until(t, "all are read, a part at a time", func() bool {
+				highest = max(highest, c.in.Stats().InFlight)
+				c.settle(n)
+				return c.count() == n
+			})
+			if highest > limit+80 { // one read of 10 from each of the 8 partitions comes on top
+				t.Errorf("acknowledging what is read %v: %d in flight, limit %d", ackRead, highest, limit)
+			}
+			c.settle(n)
+			stop()
+		}
+	})
+}
+
+func TestNothingIsLostWhenRedisIsRestarted(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := openURL(t, server.URL())
+	const n = 30000
+	c, _ := startIntake(t, r, quick("a"), true)
+	p, err := NewProducer(t.Context(), r, ProducerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := make(chan error, 1)
+	killed := make(chan struct{}, 2)
+	go func() {
+		for i := 0; i < n; i += 100 {
+			if i == n/2 || i == n*3/4 { // there is more to come after each time
+				<-killed
+			}
+			if err := p.Add(t.Context(), frames(i, i+100)); err != nil {
+				added <- err
+				return
+			}
+		}
+		added <- nil
+	}()
+	for i := 1; i <= 2; i++ {
+		until(t, "some are read", func() bool { return c.count() >= i*n/4 })
+		server.Kill()
+		killed <- struct{}{}
+		time.Sleep(100 * time.Millisecond)
+		server.Restart()
+	}
+	if err := <-added; err != nil {
+		t.Fatal(err)
+	}
+	until(t, "all are read", func() bool { return c.count() == n })
+	until(t, "all are acknowledged", func() bool { return c.in.Stats().InFlight == 0 })
+	for i := range 8 {
+		key := keyUplinks + strconv.Itoa(i)
+		until(t, "nothing is pending", func() bool { return pendingIn(t, r, key) == 0 })
+	}
+}
+
+// TestVictim is the instance that TestKill kills.
+func TestVictim(t *testing.T) {
+	url, yes := strings.CutPrefix(os.Getenv("QUEUE_TEST_VICTIM"), "url=")
+	if !yes {
+		t.Skip("only as a child")
+	}
+	r := openURL(t, url)
+	in, err := NewIntake(t.Context(), r, IntakeConfig{Instance: "victim"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Half is acknowledged, and what was handled is told before.
+	_ = in.Run(t.Context(), func(uplinks []*message.Uplink) {
+		var text strings.Builder
+		var origins []message.Origin
+		for i, u := range uplinks {
+			fmt.Fprintln(&text, "uplink", number4(u))
+			if i%2 == 0 {
+				origins = append(origins, u.Origin)
+			}
+		}
+		fmt.Print(text.String())
+		in.Ack(origins)
+	})
+}
+
+func TestKill(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := openURL(t, server.URL())
+	const n = 40000
+	produce(t, r, frames(0, n/2))
+	child := exec.Command(os.Args[0], "-test.run=^TestVictim$", "-test.timeout=5m")
+	child.Env = append(os.Environ(), "QUEUE_TEST_VICTIM=url="+server.URL())
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p, err := NewProducer(context.Background(), r, ProducerConfig{})
+		if err == nil {
+			err = p.Add(context.Background(), frames(n/2, n))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	seen := map[int]bool{}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if number, ok := strings.CutPrefix(lines.Text(), "uplink "); ok {
+			i, _ := strconv.Atoi(number)
+			seen[i] = true
+		}
+		if len(seen) == n/3 {
+			_ = child.Process.Kill()
+		}
+	}
+	if err := child.Wait(); child.ProcessState.ExitCode() >= 0 {
+		t.Errorf("the victim ended by itself: %v", err)
+	}
+	first := len(seen)
+	c, _ := startIntake(t, r, IntakeConfig{Instance: "victim"}, true)
+	missing := func() (count int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for i := range n {
+			if !seen[i] && c.seen[i] == 0 {
+				count++
+			}
+		}
+		return count
+	}
+	until(t, "every uplink was handled by one of the two", func() bool { return missing() == 0 })
+	until(t, "all are acknowledged", func() bool { return c.in.Stats().InFlight == 0 })
+	if again := c.in.Stats().Claimed; again == 0 || first < n/3 || first == n || first+c.count() < n {
+		t.Errorf("%d handled before, %d after, %d of them again", first, c.count(), again)
+	}
+}

@@ -1,0 +1,159 @@
+package router
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"contend/internal/redisserver/redistest"
+	"contend/systems/uplink/lorawan"
+	"contend/systems/uplink/outbox"
+	"contend/systems/uplink/table"
+)
+
+// ready returns what /ready answers.
+func ready(t *testing.T, address string) (int, string) {
+	t.Helper()
+	response, err := http.Get("http://" + address + "/ready")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer http.DefaultClient.CloseIdleConnections()
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after := response.Header.Get("Retry-After"); (after == "1") != (response.StatusCode == http.StatusServiceUnavailable) {
+		t.Errorf("status %d, Retry-After %q", response.StatusCode, after)
+	}
+	return response.StatusCode, string(text)
+}
+
+// A router is ready while it can have uplinks, and again without a restart.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	s := start(t, redis.URL(), nil)
+	address := s.config.Listener.Addr().String()
+	s.until("it is ready", func() bool {
+		status, text := ready(t, address)
+		return status == http.StatusOK && text == "ready\n"
+	})
+	for range 2 {
+		redis.Kill()
+		s.until("it is not ready without Redis", func() bool {
+			status, text := ready(t, address)
+			return status == http.StatusServiceUnavailable && text == "not ready: Redis does not answer\n"
+		})
+		redis.Restart()
+		s.until("it is ready again", func() bool { status, _ := ready(t, address); return status == http.StatusOK })
+	}
+	if err := s.table.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.until("it is ready without the database, and says so", func() bool {
+		status, text := ready(t, address)
+		return status == http.StatusOK && text != "ready\n"
+	})
+}
+
+// With a full disk routing goes on, and the text says what is wrong.
+func TestReadyWithAFullDisk(t *testing.T) {
+	t.Parallel()
+	s := start(t, "", nil)
+	for full, want := range map[error]string{nil: "ready\n", table.ErrFull: "The disk of the database is full", table.ErrUnavailable: "The database does not answer"} {
+		s.reach.mu.Lock()
+		s.reach.looked, s.reach.redis, s.reach.database = time.Now().Add(time.Hour), true, full
+		s.reach.mu.Unlock()
+		status, text := ready(t, s.config.Listener.Addr().String())
+		if status != http.StatusOK || !strings.Contains(text, want) || (text == "ready\n") != (full == nil) {
+			t.Errorf("%v: %d %q, want %q", full, status, text, want)
+		}
+	}
+}
+
+// A full Redis is full for all routers, so each stays ready, and its text says why nothing comes.
+func TestReadyWhenRedisIsFull(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	s := start(t, redis.URL(), nil)
+	used := 0
+	for _, state := range []struct {
+		limit      func() int
+		want, also string
+	}{
+		{func() int { return 1 << 30 }, "ready\n", "contend_router_redis_memory_limit_bytes 1.073741824e+09"},
+		{func() int { return used + used/20 }, "Redis is nearly full", ""},
+		{func() int { return used / 2 }, "Redis is full", ""},
+		{func() int { return 0 }, "ready\n", "contend_router_redis_memory_limit_bytes 0"},
+	} {
+		limit := strconv.Itoa(state.limit())
+		redis.Do("CONFIG", "SET", "maxmemory", limit)
+		s.until("with a limit of "+limit+": "+state.want, func() bool {
+			status, text := ready(t, s.config.Listener.Addr().String())
+			return status == http.StatusOK && strings.Contains(text, state.want) && (text == "ready\n") == (state.want == "ready\n") &&
+				strings.Contains(s.scrape(), state.also)
+		})
+		if used == 0 {
+			used = int(s.intake.Memory().Used)
+		}
+	}
+	redis.Do("ACL", "SETUSER", "default", "-info")
+	s.until("it says that nobody tells", func() bool {
+		status, text := ready(t, s.config.Listener.Addr().String())
+		return status == http.StatusOK && strings.Contains(text, "may not use INFO")
+	})
+}
+
+// However many ask, Redis and the database are asked once.
+func TestReadyAsksOnce(t *testing.T) {
+	s := start(t, "", nil)
+	s.reachable()
+	looked := s.reach.looked
+	var group sync.WaitGroup
+	for range 50 {
+		group.Go(func() { s.reachable() })
+	}
+	group.Wait()
+	if now := s.reach.looked; now != looked && now.Sub(looked) < reachFor {
+		t.Errorf("asked again after %v", now.Sub(looked))
+	}
+}
+
+// A customer who answers nothing does not keep the uplinks of others in a Redis that is nearly full.
+func TestWhoDoesNotAnswerDoesNotFillRedis(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	s := start(t, redis.URL(), func(c *Config) { c.Trust, c.Partitions = outbox.TrustConfig{Start: 2}, 1 })
+	d := s.insert(acme, 0)
+	redis.Do("CONFIG", "SET", "maxmemory", strconv.Itoa(1<<30))
+	s.connect(acme, "upstream/") // and it reads nothing
+	long := func(frame []byte) []byte { return append(frame, make([]byte, 250-len(frame))...) }
+	const n, of = 20_000, 20 // so each piece of a stream, 4 kB, has one of its uplinks, and others that are of nobody
+	lost := lorawan.DemoDevice(9, 0)
+	for i := 0; i < n; i += 1000 {
+		var frames [][]byte
+		for j := i; j < i+1000; j++ {
+			from := lost
+			if j%of == 0 {
+				from = d
+			}
+			frames = append(frames, long(frame(from, uint32(j))))
+		}
+		s.send(frames...)
+	}
+	s.until("all are read", func() bool { return s.boxStats().Put == n/of && s.fates[unroutable].Load() == n-n/of })
+	s.until("the memory is known", func() bool { return s.intake.Memory().Used > n*250/2 })
+	used := s.intake.Memory().Used
+	redis.Do("CONFIG", "SET", "maxmemory", strconv.FormatInt(used+used/20, 10))
+	s.until("it is nearly full", func() bool { return s.intake.Memory().NearlyFull() })
+	s.until("room is made", func() bool { return !s.intake.Memory().NearlyFull() })
+	if st := s.boxStats(); st.Outcomes[outbox.Expired] > 0 || st.Outcomes[outbox.DroppedOverflow] == 0 {
+		t.Errorf("%+v", st.Outcomes)
+	}
+}

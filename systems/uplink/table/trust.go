@@ -1,0 +1,86 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"contend/systems/uplink/lorawan"
+)
+
+// A Trust is what is known from the challenges of a device, while it has the row that was
+// created then: the size of the next, 0 to 65535 entries, and with which address it
+// last solved one.
+type Trust struct {
+	DevEUI    lorawan.EUI
+	Created   int64
+	Size      int
+	Proven    lorawan.DevAddr
+	HasProven bool
+}
+
+// Trust returns what was saved of a device, with the size 0 if nothing was.
+func (t *Table) Trust(eui lorawan.EUI) Trust { return t.index.trustOf(eui) }
+
+// SaveTrust saves what is known of devices, once for each, for the time after a restart
+// and for other instances. An address stays where none is given. What is saved already
+// is not written again, and rows that are gone are left out. After an error some may be
+// saved.
+func (t *Table) SaveTrust(ctx context.Context, all []Trust) error {
+	var changed []Trust
+	for _, s := range all {
+		if s.Size < 0 || s.Size > math.MaxUint16 {
+			return fmt.Errorf("%w: challenge is %d entries; allowed: 0 to 65535", ErrInvalid, s.Size)
+		}
+		saved := t.Trust(s.DevEUI)
+		if !s.HasProven {
+			saved.Proven, saved.HasProven = 0, false
+		}
+		if saved != s {
+			changed = append(changed, s)
+		}
+	}
+	for chunk := range slices.Chunk(changed, chunkRows) {
+		if err := t.saveTrust(ctx, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Table) saveTrust(ctx context.Context, rows []Trust) error {
+	euis := make([]lorawan.EUI, len(rows))
+	for i, r := range rows {
+		euis[i] = r.DevEUI
+	}
+	_, err := t.write(ctx, write{euis: euis, statement: `
+		UPDATE devices SET trust = saved.size, proven = COALESCE(saved.addr, proven)
+		FROM (SELECT CAST(value->>0 AS BIGINT) AS eui, CAST(value->>1 AS BIGINT) AS moment,
+			CAST(value->>2 AS BIGINT) AS size, CAST(value->>3 AS BIGINT) AS addr FROM ` + t.db.values("$1") + `) AS saved
+		WHERE dev_eui = saved.eui AND created = saved.moment RETURNING ` + columns,
+		args: []any{trustList(rows)},
+	})
+	return err
+}
+
+// trustList is the parameter of saveTrust: a list of lists.
+func trustList(rows []Trust) string {
+	text := []byte{'['}
+	for i, r := range rows {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(append(text, '['), signed(r.DevEUI), 10)
+		text = strconv.AppendInt(append(text, ','), r.Created, 10)
+		text = strconv.AppendInt(append(text, ','), int64(r.Size), 10)
+		if r.HasProven {
+			text = strconv.AppendInt(append(text, ','), int64(r.Proven), 10)
+		} else {
+			text = append(text, ",null"...)
+		}
+		text = append(text, ']')
+	}
+	return string(append(text, ']'))
+}
