@@ -17,7 +17,7 @@ import (
 	"contend/internal/testenv"
 )
 
-// Every command in a fenced block of README.md and docs/*.md is run: lines that
+// Every command in a fenced block of the pages is run: lines that
 // begin with "$ contend " or "$ go run ./cmd/contend ", up to a pipe, a
 // redirection or a comment, each once. They run in an empty folder, with these stand-ins:
 //
@@ -37,17 +37,13 @@ import (
 //   - the variable REDIS_PASSWORD holds a password.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var found []documented
-	for _, file := range append(files, "../../README.md") {
-		text, err := os.ReadFile(file)
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		found = append(found, documentedIn(filepath.Base(file), string(text))...)
+		found = append(found, documentedIn(strings.TrimPrefix(page, "../../"), string(text))...)
 	}
 	if !slices.ContainsFunc(found, func(d documented) bool { return strings.HasPrefix(d.place, "README.md:") }) {
 		t.Fatalf("%d commands are found, but none in the README", len(found))
@@ -64,6 +60,19 @@ func TestDocumentedCommands(t *testing.T) {
 			s.run(t, d.line)
 		})
 	}
+}
+
+// pages are the README, docs/ and what stands beside the reference systems.
+func pages(t *testing.T) []string {
+	found := []string{"../../README.md"}
+	for _, pattern := range []string{"../../docs/*.md", "../../systems/*/README.md"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) < 3 {
+			t.Fatal(pattern, files, err)
+		}
+		found = append(found, files...)
+	}
+	return found
 }
 
 // The commands of the README, from its section Install on, run here in its order, in a folder that
