@@ -11,7 +11,7 @@ import (
 )
 
 //go:embed statistics.md measuring.md terminology.md report-schema.md
-//go:embed architecture.md choosing.md counter.md data-and-checks.md experiment-file.md fleet.md scripts.md uplink.md why.md
+//go:embed choosing.md counter.md data-and-checks.md exit-codes.md experiment-file.md exports.md fleet.md scripts.md uplink.md why.md
 var pages embed.FS
 
 // The pages with rules of their own: the words that are printed, and the
