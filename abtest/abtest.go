@@ -8,19 +8,19 @@
 //		r.FailIfSlower(t)
 //	}
 //
-// Both functions run in short blocks in the order ABBA, so that whatever the
-// machine does to one it does to the other; each round gives one log-ratio, and
-// package stat turns these into the verdict, as in contend compare.
+// Both functions run in short blocks in the order ABBA, so the machine treats both
+// alike. Each round gives one log-ratio, and package stat turns these into the verdict,
+// as in contend compare.
 //
-// Where the processor's counters can be read (Linux), a second verdict is on the
-// instructions that each executes. They are not time: waiting and misses of caches are
-// not in them, nor are neighbours, which is what a test in shared CI asks for:
+// If the processor's counters can be read (Linux), a second verdict is on the
+// instructions that each executes. They are not time: they include no waiting, cache
+// misses or neighbours, so they suit a test in shared CI:
 //
 //	r := abtest.Run(t, abtest.Config{InstructionsOnly: true, Fresh: true}, old, new)
 //	r.FailIfMoreInstructions(t)
 //
-// A test that fails says what the candidate spends more CPU time on, by kind of work and
-// function, from samples taken behind what was judged.
+// A test that fails prints what the candidate spends more CPU time on, by kind of work and
+// function, from samples taken after the measurement.
 //
 // Functions are timed directly and not driven by package load: a block is a
 // number of operations that are known to be done when the call returns, which

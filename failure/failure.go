@@ -1,5 +1,5 @@
-// Package failure holds why a server could not be measured, as values that errors carry from where it
-// happens to the page that shows it.
+// Package failure holds the reasons why a server could not be measured, as values that errors carry from
+// where they happen to the page that shows them.
 package failure
 
 import (

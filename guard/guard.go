@@ -4,7 +4,7 @@
 //
 // A design gives one or more of three things: Exclusive access to any state, a
 // Counter whose Add returns the new value, or an Adder that returns nothing.
-// Designs lists them with what makes them; NewExclusive makes one by name.
+// Designs lists them with their constructors; NewExclusive makes one by name.
 //
 // # Contract of every Exclusive and Counter here
 //
@@ -18,8 +18,8 @@
 //     only when the lock comes to them; atomic and cas never wait.
 //   - After Close, and for some of the calls that overlap it, ErrClosed.
 //
-// Implementations elsewhere, behind a network, can promise less: there any
-// error but ErrClosed may hide an operation that did happen.
+// Implementations over a network can promise less: any error but ErrClosed may then
+// hide an operation that did happen.
 //
 // Close waits until no operation runs, ends the goroutine of a design that has
 // one, and may be called again. A guard that is not closed keeps that goroutine

@@ -1,14 +1,13 @@
 // Package h2 is the client's side of HTTP/2 connections (RFC 9113) without
 // I/O: requests become bytes to be sent, bytes received become calls of the
-// streams' owner. It is made for load: requests are prebuilt, bodies of answers
-// are handed on and not kept, nothing is allocated per stream.
+// streams' owner. It is made for load: requests are prebuilt, bodies of responses
+// are passed on and not kept, nothing is allocated per stream.
 //
-// What a server sends is bounded in the memory it takes: a header by 256 KiB,
-// replies to its frames by their number between two answers. A breach of
-// HTTP/2 ends the stream or the connection with a *errkind.Error of kind Protocol.
+// Memory for what a server sends is bounded: a header has at most 256 KiB, and
+// replies to its frames are limited between two responses. A breach of HTTP/2 ends
+// the stream or the connection with a *errkind.Error of kind Protocol.
 //
-// A Conn speaks with prior knowledge, does not accept pushed streams, and
-// ignores priorities.
+// A Conn uses prior knowledge, accepts no pushed streams, and ignores priorities.
 package h2
 
 import "slices"

@@ -7,7 +7,7 @@
 // Histograms of several recorders merge without loss. Percentiles of several
 // recorders must never be averaged; merge their histograms instead.
 //
-// An empty histogram answers every question with 0: check Count first.
+// An empty histogram returns 0 for everything: check Count first.
 package hist
 
 import (

@@ -4,7 +4,7 @@
 // TLS is crypto/tls on memory: the loop reads and writes the socket, and no
 // call waits. Handshakes, which wait, have goroutines of their own; their time
 // is part of Phases.Connect, and timeouts and the end of a run cut them off.
-// What iterations do away from their connections has goroutines of its own, too.
+// Work of iterations outside their connections also has goroutines of its own.
 package loop
 
 import (

@@ -1,6 +1,6 @@
-// Package probe measures the machine itself: what an exchange between two cores,
-// a wake-up and plain arithmetic cost at this moment. On virtual machines these
-// change by factors from one minute to the next, and nothing else shows it.
+// Package probe measures the machine itself: the current cost of an exchange between
+// two cores, a wake-up and plain arithmetic. On virtual machines these change by factors
+// from one minute to the next, and nothing else shows it.
 package probe
 
 import (

@@ -20,12 +20,12 @@
 //	unit     "percent": a share, written as in 2%; "bytes": as in 64kB
 //	list     "repeat": a flag takes one element at a time; else they are joined by commas
 //
-// A field with neither file nor flag cannot be given; what it allows is checked
-// all the same. A field without any of these tags is not a setting.
+// A field with neither file nor flag cannot be given, but its bounds are checked. A
+// field without any of these tags is not a setting.
 //
-// What a file or a command line gives are Values by name, with where each was
-// given. Layers are merged as Values and filled into the structs at the end, so
-// that in a struct zero means zero.
+// A file or a command line gives Values by name, each with its place. Layers are
+// merged as Values and filled into the structs at the end, so in a struct zero means
+// zero.
 package setting
 
 import (

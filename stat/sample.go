@@ -1,6 +1,6 @@
 // Package stat summarises and compares repeated trials. It is pure: no I/O,
-// no clock, no goroutines. Every result carries warnings, which are not errors:
-// read the warning before you rely on the number.
+// no clock, no goroutines. Results carry warnings, which are not errors: read them
+// before you rely on a number.
 package stat
 
 import (

@@ -1,10 +1,10 @@
 // Package websocket turns bytes into the messages of a WebSocket (RFC 6455) and
-// messages into bytes, for clients and servers. It does not know what messages mean,
-// and of handshakes only that their fields are lists.
+// messages into bytes, for clients and servers. It knows nothing about what messages
+// mean, and only parses lists of handshakes.
 //
-// A Reader returns many messages of one read where many have come with it, and
-// allocates nothing per message. Whatever the other side promises, memory follows
-// the bytes that have come, up to about twice the longest message allowed.
+// A Reader returns all messages that one read brought and allocates nothing per
+// message. Whatever the other side announces, memory follows the bytes that have
+// arrived, up to about twice the longest message allowed.
 package websocket
 
 import (

@@ -2,24 +2,23 @@
 // cycles and misses with hardware counters, page faults with the kernel's counters,
 // CPU time by stack with its clocks. Linux only (perf_event_open(2)).
 //
-// Counters are inherited. Those opened on a thread count what it starts from then
-// on, too, threads and processes, and keep what these counted when they have ended. So
-// are samplers.
+// Counters are inherited, and so are samplers: one opened on a thread also counts the
+// threads and processes that it starts from then on, and keeps their counts when they
+// have ended.
 //
-// A virtual machine pays for the processor's counters, as the host has a part in
-// each switch of threads: in one, a server lost 16 % of its throughput to a counter
-// that counted, 38 % to four, 7 % to those that were only open, and nothing to page
-// faults. So they are opened for the stretch that is to be counted and closed after it.
+// Counters are expensive in a virtual machine, because the host takes part in each
+// switch of threads: a server lost 16% of its throughput to one that counted, 38% to
+// four, 7% to those that were only open, and nothing to page faults. So they are opened
+// for the time to be counted and closed after it.
 //
-// Samples need no counters of the processor, but a timer at each switch of threads, which
-// a virtual machine pays for, too, where it is due before the kernel's next tick: from run
-// to run a server lost 5 to 13 % of its throughput to 999 a second, 4 to 9 % to 250, and up
-// to 1 % to 99.
+// Samples need no processor counters, but a timer at each switch of threads. In a virtual
+// machine it costs if it is due before the kernel's next tick: a server lost 5 to 13% of
+// its throughput to 999 samples per second, 4 to 9% to 250, and up to 1% to 99.
 //
-// Rejected: switches of threads and moves between CPUs, which without privileges
-// read 0 here (/proc tells them); github.com/hodgesds/perf-utils, whose groups do not
-// inherit and which does not attach to trees; to run perf record, which has to be
-// installed and fit the kernel.
+// Rejected: switches of threads and moves between CPUs, which read 0 here without
+// privileges (/proc has them); github.com/hodgesds/perf-utils, whose groups do not
+// inherit and which does not attach to trees; perf record, which has to be installed
+// and fit the kernel.
 package perf
 
 import (

@@ -1,5 +1,5 @@
-// Package placement chooses the CPUs on which the load generator, this process,
-// and the servers that it starts run, and holds this process to its own.
+// Package placement chooses CPUs for the load generator, which is this process, and
+// for the servers that it starts, and pins this process to its own.
 package placement
 
 import (

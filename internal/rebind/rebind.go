@@ -3,14 +3,14 @@
 // there instead, so two programs with the same port can run at the same time. It
 // changes nothing else.
 //
-// The kernel asks us at each bind(2) of theirs (seccomp_unotify(2)). We bind a
-// duplicate of their socket and tell them how that went, so that nothing of their
-// memory is written and nothing can change between the look and the deed. That takes
-// no privilege, but a program under it gains none either (no_new_privs), so that sudo
-// and ping do not work in it. Linux 5.9 and later, x86-64 and arm64.
+// The kernel notifies us of each bind(2) of theirs (seccomp_unotify(2)). We bind a
+// duplicate of their socket and return the result, so their memory is never written and
+// nothing can change between the check and the bind. This needs no privilege, but a
+// program under it also gains none (no_new_privs): sudo and ping do not work in it.
+// Linux 5.9 and later, x86-64 and arm64.
 //
-// Rejected: a network namespace each, which cuts them off from the databases of
-// the machine; LD_PRELOAD, which static programs and Go's do not heed.
+// Rejected: a network namespace each, which cuts them off from the machine's databases;
+// LD_PRELOAD, which static programs and those in Go ignore.
 package rebind
 
 import (

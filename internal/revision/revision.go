@@ -1,12 +1,12 @@
-// Package revision builds programs out of revisions of a git repository, away from
-// its checkout, and keeps them.
+// Package revision builds programs from revisions of a git repository, outside its
+// checkout, and keeps them.
 //
 // A revision is built in a work tree of its own in a cache folder: a clone that
 // borrows the objects of the repository and has its configuration, so that filters,
 // `git describe` and Go's version stamps are as in the checkout. Nothing is written
-// to the repository, and no work tree is registered there that could be left behind.
+// to the repository, and no work tree is registered there that could be left over.
 //
-// Below the cache folder lie
+// The cache folder holds
 //
 //	making/RANDOM    builds that are not finished, and those of [worktree]
 //	builds/HASH      finished builds

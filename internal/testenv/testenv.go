@@ -1,14 +1,13 @@
 // Package testenv provides what tests need from the machine they run on. A test must
 // pass on any machine, so:
 //
-//   - it waits for what happens, with a [Patience] that only a hang exceeds, and never
-//     for a time in which something has surely happened; what is about time runs in
-//     fake time (testing/synctest);
-//   - a port that somebody listened on a moment ago is not free: [HeldAddress] keeps one;
+//   - it waits for events, with a [Patience] that only a hang exceeds, and never for a
+//     fixed time; tests of time run in fake time (testing/synctest);
+//   - a port that was in use a moment ago is not free: [HeldAddress] keeps one;
 //   - programs that may not be installed come from [Program]; what cannot be installed
 //     anywhere is [Hardware];
-//   - how much a decoder does for a hostile input is measured in bytes, not in time: [Allocated];
-//   - several machines are network namespaces, cabled to one switch: [Namespaces] (Linux).
+//   - the work of a decoder on a hostile input is measured in bytes, not in time: [Allocated];
+//   - several machines are network namespaces on one switch: [Namespaces] (Linux).
 package testenv
 
 import (

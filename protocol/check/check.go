@@ -8,8 +8,8 @@
 //	size >= 100
 //	json $.user.id == 7
 //
-// It is subject, operator, value; "not" in front turns it round. The subjects
-// and their operators are
+// It is subject, operator, value; "not" in front negates it. The subjects and their
+// operators are
 //
 //	status          == != < <= > >= in
 //	size            == != < <= > >=             bytes of the body
@@ -24,12 +24,11 @@
 // that is sent several times passes if one of its values does.
 //
 // A PATH is one of package protocol/jsonpath, such as $.items[0]["unit price"].
-// After it the words true, false, null and numbers stand for these values, all
-// others for strings; quoted, they are strings too. The body must be valid JSON
-// as a whole.
+// After it the words true, false, null and numbers mean these values, all others
+// strings; quoted, all are strings. The whole body must be valid JSON.
 //
-// The body is what it was before its content codings, such as gzip; the size is that of
-// what was sent.
+// The body is decoded (gzip and other content codings); the size is that of what was
+// sent.
 package check
 
 import (

@@ -1,5 +1,5 @@
 // Package coding decodes and encodes the codings that a Content-Encoding names (RFC 9110, section
-// 8.4.1): gzip, deflate, br and zstd, alone or one over the other.
+// 8.4.1): gzip, deflate, br and zstd, alone or combined.
 package coding
 
 import (

@@ -1,15 +1,14 @@
 // Package grpc is a load.Target for gRPC calls, on google.golang.org/grpc.
 //
 // The method is found by .proto files or by server reflection; its descriptor
-// says which side streams. The messages are encoded once from JSON, and every
-// iteration sends the same bytes. Answers are counted and not decoded. What a
+// shows which side streams. The messages are encoded once from JSON, and every
+// iteration sends the same bytes. Responses are counted and not decoded. What a
 // status means:
 //
-//   - a status that the server sent is an answer: Outcome.Status is its code,
-//     Outcome.Failed says that it is not the expected one, and Outcome.Detail is
-//     then its message;
-//   - everything else (no connection, timeout, connection lost, an answer that
-//     is not gRPC) is an error of a errkind.Kind.
+//   - a status that the server sent is a response: Outcome.Status is its code. If it
+//     is not the expected one, Outcome.Failed is set and Outcome.Detail is its message;
+//   - everything else (no connection, timeout, connection lost, a response that is
+//     not gRPC) is an error of an errkind.Kind.
 //
 // An iteration is one call, whatever it streams, and one operation. Bytes are
 // those of the encoded messages. Phases.FirstByte is the time from sending the
@@ -17,20 +16,20 @@
 // none: grpc-go shows nothing earlier without much work for every call. The
 // kinds of methods:
 //
-//   - unary: one message, one answer;
-//   - a client stream: Config.Messages are sent, then the one answer is read.
-//     Outcome.Messages is empty: no message has an answer of its own;
+//   - unary: one message, one response;
+//   - a client stream: Config.Messages are sent, then the one response is read.
+//     Outcome.Messages is empty: no message has a response of its own;
 //   - a server stream: one message is sent and all are read, or the first
 //     Config.Messages. Outcome.Messages are the time from sending to the first
 //     and then the gaps from one to the next, as the reader sees them;
 //   - a bidirectional stream: each message is sent when the previous one has been
-//     answered. Outcome.Messages are the times from sending one to the next
-//     message received, which takes it that the server answers each message with
-//     one. What else the server sends is read when all are answered.
+//     answered. Outcome.Messages are the times from sending one to the next message
+//     received, which assumes that the server answers each message with one. Further
+//     messages of the server are read when all are answered.
 //
-// A stream that ends with OK before it had all its messages is a failed answer
-// with Outcome.Check "messages". Of one iteration at most 16384 messages are
-// timed; those after them are only counted.
+// A stream that ends with OK before it had all its messages is a failed response with
+// Outcome.Check "messages". At most 16384 messages of an iteration are timed; later
+// ones are only counted.
 //
 // While a connection is down each iteration waits for the next attempt to
 // connect (at most about 0.1 s apart) and fails with the attempt's error, so

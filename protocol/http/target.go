@@ -2,12 +2,12 @@
 //
 // Each virtual user has one connection and sends one request per iteration:
 // the same one, built once, or one of several in turn, or one filled from data.
-// The client is our own, since net/http costs 2.8 times as much per request. It
-// does neither pipelining nor redirects and cookies, and decodes bodies for checks
-// alone: what the server sent is what is counted.
+// The client is our own, since net/http costs 2.8 times as much per request. It has
+// no pipelining, redirects or cookies, and decodes bodies for checks only: the bytes
+// that the server sent are counted.
 //
 // There are two engines with the same parser and the same results: event loops
-// (package loop), and goroutines on net.Conn where those do not reach.
+// (package loop), and goroutines on net.Conn where event loops do not work.
 //
 // # Requests
 //
@@ -25,26 +25,26 @@
 // the connection, the next iteration opens a new one and says so in
 // Phases.Connect.
 //
-// A server may close a kept connection while nobody uses it. A connection that
-// was idle for a while is therefore looked at before it carries the next
-// request, and replaced if the server has closed it or has sent something
-// unasked; nothing was sent by then, so this is safe for every method. It may also
-// close in the moment in which the request is on its way: a connection that has
-// carried an answer, and ends or is reset before anything of the next one comes.
-// A request that only reads (GET, HEAD, OPTIONS, TRACE) is then sent again, once,
-// on a new connection, and counted in Outcome.Resent; any other one is an error of
-// kind Stale. In HTTP/2 a server may say that it did not process a request (GOAWAY,
-// REFUSED_STREAM): it is sent again, whatever its method, up to twice (RFC 9113,
-// section 8.7). All of that counts in its service time.
+// A server may close a kept connection while nobody uses it. A connection that was idle
+// for a while is therefore checked before the next request, and replaced if the server
+// has closed it or has sent something unrequested. Nothing was sent by then, so this is
+// safe for every method.
+//
+// A server may also close while the request is on its way: the connection has carried a
+// response, and ends or is reset before anything of the next one comes. A request that
+// only reads (GET, HEAD, OPTIONS, TRACE) is then sent again, once, on a new connection,
+// and counted in Outcome.Resent; any other one is an error of kind Stale. In HTTP/2 a
+// server may report that it did not process a request (GOAWAY, REFUSED_STREAM): it is
+// sent again, whatever its method, up to twice (RFC 9113, section 8.7). All of that
+// counts in its service time.
 //
 // # Errors
 //
-// An answer that breaks HTTP, promises two lengths or is followed by more
-// bytes than it announced is an error of kind Protocol, but line breaks are passed
-// over, and a body where there can be none (204, 304, HEAD) only ends the
-// connection: see Outcome.Stray; one cut off, or none
-// at all before the connection's end, is Closed or Reset. A status that was
-// not expected is no error but a failed Outcome.
+// A response that breaks HTTP, promises two lengths or is followed by more bytes than
+// it announced is an error of kind Protocol. Line breaks are skipped, and a body where
+// there can be none (204, 304, HEAD) only ends the connection: see Outcome.Stray. A
+// response that is cut off, or missing at the connection's end, is Closed or Reset. An
+// unexpected status is no error but a failed Outcome.
 package http
 
 import (

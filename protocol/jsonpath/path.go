@@ -6,7 +6,7 @@
 // in single quotes none; a name without quotes holds no space and none of
 // . [ ] = ! < > " ' and *.
 //
-// Of names that occur more than once in an object the last one counts, as in
+// If a name occurs more than once in an object, the last one counts, as in
 // encoding/json.
 package jsonpath
 

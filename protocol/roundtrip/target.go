@@ -1,7 +1,6 @@
-// Package roundtrip puts a server under load over HTTP/2 and HTTP/3, through
-// the clients of the standard library and of quic-go. It is the portable way,
-// for what our event loops do not speak: h2c with prior knowledge, HTTP/2 over
-// TLS, and HTTP over QUIC.
+// Package roundtrip puts a server under load over HTTP/2 and HTTP/3, through the
+// clients of the standard library and of quic-go. It is the portable way: h2c with
+// prior knowledge, HTTP/2 over TLS, and HTTP over QUIC.
 //
 // # Connections
 //
@@ -15,17 +14,16 @@
 //
 // # What is counted
 //
-// Outcome.BytesIn and BytesOut are those of the frames of requests and answers, and
-// over HTTP/3 those of bodies: what else its library sends it does not say. Those of
-// a shared connection are counted with the answer that comes next. Phases.FirstByte is the time to the end of
-// the answer's header.
+// Outcome.BytesIn and BytesOut are those of the frames of requests and responses; over
+// HTTP/3 those of bodies, as its library reports no others. Those of a shared connection
+// are counted with the response that comes next. Phases.FirstByte is the time to the end
+// of the response's header.
 //
 // # Errors
 //
-// An answer that breaks HTTP is an error of kind Protocol; a stream that the
-// server resets is Reset; a connection that ends before the answer does is
-// Closed or Reset. Over QUIC, a server that is not there is Refused if the
-// network says so, and otherwise Timeout.
+// A response that breaks HTTP is an error of kind Protocol; a stream that the server
+// resets is Reset; a connection that ends before the response does is Closed or Reset.
+// Over QUIC, a missing server is Refused if the network reports it, else Timeout.
 package roundtrip
 
 import (

@@ -4,10 +4,10 @@
 // Each virtual user has a connection and one iteration at a time. Event loops and
 // goroutines drive the same conversation.
 //
-// Bytes behind an answer's end, or that come unasked, are errors of kind Protocol,
-// as is an answer in which the delimiter does not come in MaxMessage bytes; one that
-// is cut off is Closed or Reset. After an error the next iteration connects anew.
-// What was sent is never sent again.
+// Bytes after a response's end, or without a request, are errors of kind Protocol, and
+// so is a response without the delimiter in MaxMessage bytes. A response that is cut off
+// is Closed or Reset. After an error the next iteration connects again. What was sent is
+// never sent again.
 package tcp
 
 import (

@@ -1,3 +1,3 @@
 // Package wire holds what all network targets share, whatever protocol they use:
-// URLs, whom to trust, who shares a connection, how many event loops there are.
+// URLs, trusted certificates, sharing of connections, the number of event loops.
 package wire

@@ -1,8 +1,8 @@
 // Package ws puts a WebSocket server under load (RFC 6455).
 //
-// An iteration sends one message and waits for its answer, or only sends, or
-// only waits for the next message. Frames are read and written by gobwas/ws,
-// the engine of nothing but frames: it allocates nothing per message.
+// An iteration sends one message and waits for its response, or only sends, or only
+// waits for the next message. Frames are read and written by gobwas/ws, which allocates
+// nothing per message.
 //
 // # Connections
 //
@@ -17,15 +17,14 @@
 // Phases.Connect. Virtual users that share a connection share the attempt to
 // open it. A message that was sent is never sent again.
 //
-// # Answers
+// # Responses
 //
-// ByOrder a message that arrives is the answer to the oldest message that has
-// none yet. If the wait for one is given up, the order is lost: the connection
-// is closed, and all that wait on it get an error of kind Closed. ByID messages
-// stand for themselves. Messages that nobody waits for are passed over.
-// In the mode Receive there are none: what has not been asked for waits in the
-// connection and holds the server up; an iteration that finds a message there
-// takes no time.
+// ByOrder: a message that arrives is the response to the oldest message without one. If
+// one times out, the order is lost: the connection is closed, and all that wait on it
+// get an error of kind Closed. ByID: messages carry an id. Messages that nobody waits
+// for are skipped. In the mode Receive nothing is skipped: what no iteration has read yet
+// waits in the connection and holds the server up; an iteration that finds a message
+// there takes no time.
 //
 // # Errors
 //

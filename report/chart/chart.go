@@ -1,9 +1,9 @@
-// Package chart draws figures as SVG: points, lines, intervals and bars over axes with
-// sensible ticks. It does not know what is measured.
+// Package chart draws charts as SVG: points, lines, intervals and bars over axes with
+// sensible ticks. It knows nothing about what is measured.
 //
-// A picture is made to be 400 units wide, so that its text stays readable in a column of a
-// phone (390 px) as well as in one of two or three columns of a desk. It has no colours of its
-// own: CSS says what the classes c0 to c5 look like. Text in it is escaped.
+// A chart is 400 units wide, so its text is readable on a phone (390 px) and in two or
+// three columns on a desktop. It has no colours of its own: CSS defines the classes c0 to
+// c5. Text in it is escaped.
 package chart
 
 import (

@@ -2,7 +2,7 @@
 // grpc-guard and http-guard: one counter behind HTTP and behind gRPC, whose
 // only variable is the guard design that protects it.
 //
-// Over HTTP, GET /status, /statusV2 and /status/{design} add one and answer
+// Over HTTP, GET /status, /statusV2 and /status/{design} add one and respond
 //
 //	{"counter":305689,"status":true,"lastChanged":"2023-12-11T04:45:08Z"}
 //
@@ -18,15 +18,14 @@
 // counter after unlocking, so two callers can be told the same value; here the
 // answer is the value of the caller's own change.
 //
-// With Config.Shared there is one counter behind both protocols, /status and
-// /status/{design}, and other processes may change it, too. The other counting
-// paths answer 404: no server of several answers with a counter of its own under
-// a name that callers know. Increments carry an idempotency key if the caller
-// gives one, and answers say what is known: 503 and UNAVAILABLE that nothing was
-// counted, 504 and DEADLINE_EXCEEDED that it may have been.
+// With Config.Shared there is one counter for both protocols, /status and
+// /status/{design}, and other processes may also change it. The other counting paths
+// respond with 404, so no replica counts for itself under a name that callers know.
+// Increments carry an idempotency key if the caller gives one. 503 and UNAVAILABLE mean
+// that nothing was counted, 504 and DEADLINE_EXCEEDED that it may have been.
 //
-// /openapi.yaml and /counter.proto describe both for those who write clients.
+// /openapi.yaml and /counter.proto describe both for authors of clients.
 //
 // No request is logged: the published gRPC server prints a line per request,
-// and measures the printing.
+// and so measures the printing.
 package counter

@@ -15,13 +15,12 @@
 // .well-known; neither is one that leads out of the directory, also by a
 // symbolic link (see os.Root), nor what is not a regular file.
 //
-// Files may change while the server runs: what was found of a file holds for
-// one second, then it is looked at again. Files up to 16 KiB are kept in memory,
-// larger ones open, of at most 512 names. A file should be replaced by renaming
-// another over it: one that is overwritten in place may be answered with a
-// mixture, and one that is cut short ends the connections that carry it.
+// Files may change while the server runs; each is checked again after one second. Files
+// up to 16 KiB are kept in memory, larger ones open, at most 512 names. Replace a file by
+// renaming another over it: one that is overwritten in place may be sent as a mixture,
+// and one that is cut short ends the connections that carry it.
 //
-// There are two engines behind the same answers. On Linux a few locked threads
+// There are two engines with the same responses. On Linux a few locked threads
 // each run an event loop over epoll: one read and one write for each answer,
 // sendfile for large files. Reading a file that is not in the page cache holds
 // its loop up. Elsewhere a goroutine serves each connection through package net.

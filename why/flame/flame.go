@@ -1,8 +1,8 @@
 // Package flame exports the stacks of a diagnosis: a pprof profile of each variant, and the
 // difference of two as a flame graph.
 //
-// A variant is given by its stacks at each level of concurrency. What is per operation is the
-// mean of the levels.
+// A variant is given by its stacks at each level of concurrency. Values per operation are
+// means over the levels.
 package flame
 
 import "contend/why"

@@ -1,8 +1,8 @@
-// Package gotrace finds out from an execution trace of a Go program (runtime/trace, Go 1.22 and
-// later) what its goroutines waited for, and in which of its functions.
+// Package gotrace reads an execution trace of a Go program (runtime/trace, Go 1.22 or later) and
+// reports what its goroutines waited for, and in which functions.
 //
-// Traces are foreign: whoever hands one over bounds its bytes, and this package its time and what it
-// becomes. Names are as the program has them and may hold anything.
+// Traces are untrusted: the caller bounds their bytes, this package its time and its results. Names
+// are the program's and may contain anything.
 package gotrace
 
 import (

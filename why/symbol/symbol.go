@@ -8,19 +8,19 @@
 // No name is better than a wrong one. A file is read only if it is the mapped one, by the
 // number of its inode while that is mapped; an address that no symbol covers stays unknown.
 //
-// What it does not see:
+// What it does not find:
 //
-//   - Functions that a compiler put into their callers, of C, C++, Rust, Go before 1.20 and
-//     some PIE: Function is the one whose code holds them. Of Go, Line is that of the innermost.
-//   - Stripped Go programs of before Go 1.18, and those of a C linker that does not write where
-//     their text starts: some for PIE.
+//   - Inlined functions of C, C++, Rust, Go before 1.20 and some PIE: Function is the one whose
+//     code holds them. In Go, Line is that of the innermost.
+//   - Stripped Go programs from before Go 1.18, and those from a C linker that does not record
+//     where their text starts: some for PIE.
 //   - Names in .gnu_debugdata (xz) and in debug files that only .gnu_debuglink names; lines of
 //     C, C++ and Rust (DWARF).
-//   - What a process that has ended had mapped, unless another one sees it under the same path
-//     and nobody has changed it since before samples were taken.
+//   - Files that an ended process had mapped, unless another process has the same path and it
+//     is unchanged since before samples were taken.
 //
-// Files are foreign: what they hold is bounded by the constants of this package, and names
-// are fit to print. A table made to mislead may still cost a reading of it per address.
+// Files are untrusted: the constants of this package bound what they hold, and names are fit
+// to print. A malicious table may still cost a reading of it per address.
 package symbol
 
 import (

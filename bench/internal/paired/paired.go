@@ -2,10 +2,9 @@
 // what they complete per second of their own CPU, or servers by what they answer
 // per second of theirs.
 //
-// The machine's speed and its other work weigh on all blocks of a round, so a
-// ratio within a round means something where absolute figures do not. Another
-// program begins in every round. CPU time is user plus system time as the kernel
-// accounts it.
+// The machine's speed and its other work affect all blocks of a round, so a ratio
+// within a round is reliable and absolute numbers are not. Another program begins in
+// every round. CPU time is user plus system time as the kernel accounts it.
 package paired
 
 import (

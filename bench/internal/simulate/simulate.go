@@ -1,6 +1,6 @@
-// Package simulate plays experiments whose truth is known and counts how often the
+// Package simulate simulates experiments with a known truth and counts how often the
 // statistics of package stat are right. All functions are pure: the same seed gives
-// the same figure.
+// the same number.
 package simulate
 
 import (

@@ -1,9 +1,9 @@
-// Package gen is the load generator of the uplink experiment: it builds uplinks
-// as gateways hear them and hands them to whoever takes them to the router.
+// Package gen is the load generator of the uplink experiment: it builds uplinks as
+// gateways receive them and passes them to a function that sends them to the router.
 //
-// Each uplink carries a message.Stamp in its encrypted payload. In the published
-// modes, flat and batch, that is when it was created; where a rate is kept it is
-// when the uplink was due, and how much later it was sent.
+// Each uplink carries a message.Stamp in its encrypted payload. In the published modes,
+// flat and batch, that is when it was created; at a rate it is when the uplink was due,
+// and how much later it was sent.
 package gen
 
 import (

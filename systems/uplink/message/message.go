@@ -1,5 +1,5 @@
-// Package message holds what gateways, router and customers tell each other, and
-// the JSON of the customers' stream.
+// Package message holds the messages between gateways, router and customers, and the
+// JSON of the customers' stream.
 package message
 
 import (

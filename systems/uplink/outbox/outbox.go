@@ -2,13 +2,13 @@
 // its connections at a time, behind a MIC challenge whose length follows the
 // trust that the customer earned for the device.
 //
-// It does no I/O: connections take messages from it and hand it answers. A
-// message is settled exactly once, when it needs no delivery any more, whatever
-// the reason; until then its entry in the intake has to stay.
+// It does no I/O: connections take messages from it and give it answers. A message is
+// settled exactly once, when it needs no delivery any more, whatever the reason; until
+// then its entry in the intake has to stay.
 //
-// What waits is delivered in the order of its arrival, except that a device
-// whose challenge is long has a limited number of messages unanswered: its
-// further ones stand aside, and those of other devices pass.
+// Messages are delivered in the order of their arrival, except that a device with a long
+// challenge has a limited number of unanswered messages: its further ones wait, and
+// those of other devices pass.
 //
 // The vendor who published the challenge calls the procedure patent-pending.
 package outbox

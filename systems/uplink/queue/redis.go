@@ -2,13 +2,23 @@
 // write and routers read, those that routers write for one another, and those of
 // downlinks.
 //
-// Keys: ran:partitions (how many streams the intake has), ran:secret (what routers draw
-// challenges with), ran:uplinks:N (one of the streams), ran:uplinks:bad (what could not be used), ran:lease:N (who reads one),
-// ran:instances and ran:instance:ID (who is alive), ran:customer:ID (uplinks on
-// their way to the instance that holds the customer's socket), ran:downlinks,
-// ran:open:{ran:downlinks} and ran:shares:{ran:downlinks} (which of them are open, and how many of each customer) and
-// ran:downlinks:results. Redis 6.2 or newer, or Valkey: one server, one behind sentinels, or a cluster,
-// over whose slots the partitions are spread as their keys hash.
+// Keys:
+//
+//	ran:partitions              how many streams the intake has
+//	ran:secret                  what routers draw challenges with
+//	ran:uplinks:N               one of the streams
+//	ran:uplinks:bad             entries that could not be used
+//	ran:lease:N                 which router reads a stream
+//	ran:instances,
+//	ran:instance:ID             which routers are alive
+//	ran:customer:ID             uplinks on their way to the router that has the customer's socket
+//	ran:downlinks               downlinks for gateways
+//	ran:open:{ran:downlinks}    which of them are open
+//	ran:shares:{ran:downlinks}  how many of each customer
+//	ran:downlinks:results       what gateways report
+//
+// It needs Redis 6.2 or newer, or Valkey: one server, one with sentinels, or a cluster, over
+// whose slots the partitions are spread as their keys hash.
 package queue
 
 import (

@@ -3,9 +3,9 @@
 //
 // An uplink comes from the intake, is dropped if it is a copy, is looked up in
 // the routing table and put into the outbox of each customer that may own its
-// device. Where another instance holds the customer's connections, or nobody
-// does, it waits in a stream of the customer's own. Its entry in the intake is
-// acknowledged when all customers are done with it.
+// device. If another instance has the customer's connections, or there are none, it
+// waits in the customer's own stream. Its entry in the intake is acknowledged when all
+// customers are done with it.
 package router
 
 import (

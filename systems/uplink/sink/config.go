@@ -3,14 +3,13 @@
 // decrypts and answers them, and keeps an exact account of what arrived and how
 // long it took.
 //
-// The response time of an uplink is from the time stamp in its payload to the
-// reception of the bytes, so solving the challenge is outside of it, and the
-// generator must have the same clock, that is run on the same machine. The stamp
-// is the creation of the uplink or, if the generator keeps a rate, the moment for
-// which it was planned; then the service time is from the actual sending.
+// The response time of an uplink lasts from the time stamp in its payload until the bytes
+// arrive, so it excludes solving the challenge. Generator and sink must run on one machine,
+// with one clock. The stamp is the creation of the uplink or, at a rate, when it was due;
+// then the service time begins when it was sent.
 //
-// What one read brings has one time of reception. It is answered before the next
-// read, so a busy sink delays receptions, by about a millisecond.
+// All uplinks of one read have one time of arrival. They are answered before the next
+// read, so a busy sink delays arrivals by about a millisecond.
 package sink
 
 import (

@@ -5,14 +5,13 @@
 // brought, parses them and hands the answers to the outbox in one call. The other
 // writes: it takes messages from the outbox and writes up to 64 KiB of them at
 // once, and it writes pongs, pings, replies and the close frame, which the reader
-// and others leave for it. So nobody but the writer of a connection waits for a
-// customer that reads slowly, and the connections of a customer share its
-// messages by who has room.
+// and others leave for it. So only the writer of a connection waits for a customer
+// that reads slowly, and connections of a customer with room get its messages.
 //
-// Connections are closed with 1001 when the service stops, 1002 for what RFC 6455
-// forbids, 1007 for text that is not UTF-8, 1008
-// for a message that is malformed, for silence and at the end of the token, 1009 for a message longer than
-// 1 MiB, 1011 for an internal error and 1013 when nothing is read; the reason says more.
+// Connections are closed with 1001 when the service stops, 1002 for a breach of RFC
+// 6455, 1007 for text that is not UTF-8, 1008 for a malformed message, for silence and
+// at the end of the token, 1009 for a message longer than 1 MiB, 1011 for an internal
+// error and 1013 when nothing is read. The close reason has details.
 package stream
 
 import (

@@ -6,10 +6,9 @@
 // away. Writes go to the database first and show in memory when they are committed;
 // without the database they fail with ErrUnavailable.
 //
-// Several instances may share a PostgreSQL. Each tells the others what it changed, and
-// they read that again; after an interruption they read everything again. SQLite is
-// for one instance only, as nobody would tell another one: an open table keeps others
-// from its file.
+// Several instances may share a PostgreSQL. Each notifies the others of its changes, and
+// they read those again; after an interruption they read everything again. SQLite is for
+// one instance only, as it has no notifications: an open table locks its file.
 //
 // Locks are taken in this order: turns, groups.mu, index.
 package table

@@ -1,8 +1,8 @@
 // Package work classifies functions by the kind of work they do for a program: runtime,
 // memory, locks, formats. The tables (go.go, kernel.go, libc.go, native.go, rust.go, managed.go,
-// libraries.go) are lists of names, and hold in any file or in some. To add a kind of function, add a line
-// with an example: the first line that matches holds. What a user's own function may be called, too, belongs
-// in a table that holds in the library's files only: no kind is better than a wrong one.
+// libraries.go) are lists of names, for any file or for some. To add a kind of function, add a line with an
+// example: the first line that matches counts. A name that a user's own function may also have belongs in a
+// table for the library's files only: no kind is better than a wrong one.
 package work
 
 import (

@@ -1,5 +1,5 @@
 // Package tabletest starts a private PostgreSQL for tests, which they may stop and
-// start again. It does so on Unix only; elsewhere PostgreSQL counts as not installed.
+// start again. It works on Unix only; on other systems PostgreSQL counts as not installed.
 package tabletest
 
 import (
