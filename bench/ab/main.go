@@ -1,18 +1,18 @@
-// Ab measures whether contend ab and Apache Bench find the same where the
-// server is the limit: transactions per second, and mean, median and 99th
-// percentile of the latency.
+// Ab measures whether contend ab and Apache Bench agree if the server is the
+// bottleneck: transactions per second, and mean, median and 99th percentile of the
+// latency.
 //
 //	go run ./bench/ab
 //	go run ./bench/ab -work busy -burn 50us -c 50 -pairs 40
 //
 // Both get the same flags and take turns in short blocks against a server of
-// this program that runs on one core: /delay answers after 5 ms, and /busy works
-// for each answer, so that it is saturated. What a client costs its server is
-// part of what is found there, and shows where the work is short. Where taskset
-// is found, the server has the first core and the generators have the others.
+// this program that runs on one core: /delay responds after 5 ms, and /busy works
+// for each response, so it is saturated. There the result includes what a client
+// costs its server, which shows if the work is short. If taskset is installed, the
+// server gets the first core and the generators the others.
 // Latencies are read from the files of -e, since ab's tables have whole
 // milliseconds only; the mean is that of their percentages, by the trapezoidal
-// rule. On a machine that does other work, too, run it by "chrt -r 1".
+// rule. On a machine with other work, run it by "chrt -r 1".
 package main
 
 import (

@@ -4,9 +4,9 @@
 //	go run ./bench/grpc
 //	go run ./bench/grpc -table calls -rounds 20
 //
-// h2load sends prepared frames and does not read grpc-status; the others do. How
-// it is measured is said in bench/internal/paired. h2load comes from the package
-// nghttp2-client, ghz and k6 from go install; one that is missing is named.
+// h2load sends prepared frames and does not read grpc-status; the others do. Package
+// bench/internal/paired has the method. h2load comes from the package nghttp2-client,
+// ghz and k6 from go install; missing ones are named.
 package main
 
 import (

@@ -4,9 +4,9 @@
 //	go run ./bench/http                     all tables
 //	go run ./bench/http -table small,big -rounds 20
 //
-// How it is measured is said in bench/internal/paired. Peers come from packages
-// (wrk, apache2-utils, nghttp2-client), go install (fortio, bombardier) and cargo
-// install (oha); one that cannot be found is named.
+// Package bench/internal/paired has the method. Peers come from packages (wrk,
+// apache2-utils, nghttp2-client), go install (fortio, bombardier) and cargo install
+// (oha); missing ones are named.
 package main
 
 import (

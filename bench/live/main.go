@@ -1,13 +1,13 @@
-// Live shows what a watched page of --ui costs: the generator's CPU time for each answer of contend run, and
-// whether comparisons of equal servers come out otherwise.
+// Live measures what a watched page of --ui costs: the load generator's CPU time for each response of contend run,
+// and whether it changes the verdicts of comparisons of equal servers.
 //
 //	go run ./bench/live
 //	go run ./bench/live -only run -block 10s -rounds 10
 //	go run ./bench/live -only compare -rounds 40
 //
-// Blocks with a page and without take turns. A reader of its events in this process stands for the browser, which
-// would take CPU time from whatever is measured on the same machine. The server, in this process,
-// answers 100 bytes. CPU time is that of the measured window. It takes some three minutes.
+// Blocks with and without a page take turns. A reader of its events in this process replaces the browser, which
+// would take CPU time from what is measured on the same machine. The server, in this process, responds with 100
+// bytes. CPU time is that of the measured window. It takes about three minutes.
 package main
 
 import (

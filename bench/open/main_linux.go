@@ -1,15 +1,15 @@
 // Open compares the open model of contend with other generators of a constant rate:
-// the CPU time of a request, and how late requests come, which the kernel stamps on
-// the server's side.
+// the CPU time of a request, and how late requests arrive, by the kernel's time stamps
+// on the server's side.
 //
 //	go run ./bench/open
 //	go run ./bench/open -rates 5000 -lags 0s,1ms -rounds 12
 //
-// The server, in this process, answers 61 bytes. How late a request is follows from
-// a constant schedule of the rate, laid so that one request in a hundred is early:
-// so the schedules that some generators keep for each connection count as late.
-// Blocks alternate as said in bench/internal/paired. Peers come from go install
-// (fortio) and cargo install (oha); one that cannot be found is named.
+// The server, in this process, responds with 61 bytes. Lateness is measured against a
+// constant schedule of the rate, placed so that one request in a hundred is early. So
+// the schedules that some generators keep for each connection count as late. Blocks
+// alternate as in bench/internal/paired. Peers come from go install (fortio) and cargo
+// install (oha); missing ones are named.
 package main
 
 import (

@@ -1,19 +1,19 @@
-// Saturation asks how often contend is right about who was the limit: the load
+// Saturation measures how often contend is right about the bottleneck: the load
 // generator or the server. In every run one of them is throttled, so the truth is
-// known: a figure of a throttled generator must be refused as generator_saturated,
-// one of a throttled server must not.
+// known: a result of a throttled generator must be INVALID (generator_saturated), one
+// of a throttled server must not.
 //
 //	go run ./bench/saturation
 //	go run ./bench/saturation -runs 40 -seed 7 -v
 //
-// A side is throttled to 10–50 % of a core by the quota of a control group where
-// one can be made, or by stopping it and letting it go on in periods of 5–50 ms
-// for 10–50 % of the time; half of the runs each. The generator is this
-// program once more, which measures contend's counter over HTTP as an arm of a
-// comparison is measured, with a connection kept alive or one per request.
+// A side is throttled to 10–50 % of a core, in half of the runs by the quota of a
+// control group, if one can be made, and in the others by stopping and continuing it in
+// periods of 5–50 ms. The generator is another process of this program, which measures
+// contend's counter over HTTP as a comparison does, with kept connections or one per
+// request.
 //
-// A run during which other programs used more than a quarter of the cores
-// says nothing about a throttle: it is counted, and repeated after a pause.
+// A run during which other programs used more than a quarter of the cores shows nothing
+// about a throttle: it is counted, and repeated after a pause.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Script runs load tests that are written for k6, with k6 and with contend.
+// Script runs k6 scripts with k6 and with contend.
 //
 //	go run ./bench/script -same                       does contend do what k6 does?
 //	go run ./bench/script -same -only login,cookies
@@ -6,13 +6,13 @@
 //	go run ./bench/script                             iterations per second of the generator's CPU
 //	go run ./bench/script -table get -rounds 20
 //	go run ./bench/script -planted 20                 does a comparison by a script name the slower request?
-//	go run ./bench/script -serve 127.0.0.1:8080       the service that the scripts ask, to try them
+//	go run ./bench/script -serve 127.0.0.1:8080       the scripts' server, to try them
 //
-// With -same each script of testdata runs once with either tool, against a server
-// that records what it is asked: requests in the order of each virtual user,
-// iterations, checks, thresholds and how it ended are compared. What k6 does is
-// observed, not written down. The tables are measured as bench/internal/paired says;
-// idle is memory per virtual user. k6 comes from go install go.k6.io/k6@v1.8.1.
+// With -same each script of testdata runs once with either tool, against a server that
+// records requests. Requests in the order of each virtual user, iterations, checks,
+// thresholds and the exit are compared. What k6 does is observed, not written down. The
+// tables are measured as in bench/internal/paired; idle is memory per virtual user. k6
+// comes from go install go.k6.io/k6@v1.8.1.
 package main
 
 import (

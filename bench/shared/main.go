@@ -1,14 +1,13 @@
-// Shared shows what sharing a counter costs: each figure of the table about it in
-// docs/choosing.md. The generator, the servers and one redis-server that they
-// share are processes on this machine; the redis-server is private, on a Unix
-// socket, and writes an append-only file that it leaves to the kernel to flush.
-// The arms of a row are alive together and driven in turn.
+// Shared measures what sharing a counter costs: the table in docs/choosing.md. The
+// generator, the servers and one redis-server that they share are processes on this
+// machine. The redis-server is private, on a Unix socket, and writes an append-only file
+// that the kernel flushes. The variants of a row are alive together and driven in turn.
 //
 //	go run ./bench/shared
 //	go run ./bench/shared -only busy -rounds 20
 //	go run ./bench/shared -only alone,commands
 //
-// It takes some nine minutes.
+// It takes about nine minutes.
 package main
 
 import (

@@ -4,10 +4,10 @@
 //	go run ./bench/static
 //	go run ./bench/static -clients wrk -rounds 20 -c 50
 //
-// All servers run all the time. A round has one block of each server, begun by
-// another one in each round; the blocks of a round give one ratio for each pair
-// of servers. CPU time is user plus system time of the server's processes as the
-// kernel accounts it, which includes its share of the loopback network.
+// All servers run all the time. A round has one block of each server and begins with
+// another one each time; its blocks give one ratio for each pair of servers. CPU time is
+// user plus system time of the server's processes as the kernel accounts it, which
+// includes its share of the loopback network.
 package main
 
 import (

@@ -1,16 +1,16 @@
-// Sweeps shows what the adaptive sweep is worth: the throughput at the concurrency
-// that it recommends against the best that an exhaustive sweep finds, the runs that
-// both need, and how often the interval of the optimum holds the true one.
+// Sweeps compares the adaptive sweep with an exhaustive one: the throughput at the
+// recommended concurrency with the best, the runs that both need, and how often the
+// interval of the optimum contains the true one.
 //
 //	go run ./bench/sweeps
 //	go run ./bench/sweeps -servers 3000 -real=false
 //
-// Exhaustive is every whole number up to 20, and from there steps of 5 %, up to the
-// highest level that the adaptive sweep came to, with as many visits each.
-// Simulated servers follow the law with 3 % noise, so that the best is known. On
-// real ones both recommendations are measured again, side by side, because the
-// highest of many figures is a lucky one. The simulated bars must hold anywhere,
-// the real ones want a quiet machine.
+// The exhaustive sweep has every whole number up to 20, then steps of 5 %, up to the
+// highest level of the adaptive sweep, with as many visits each. Simulated servers
+// follow the law with 3 % noise, so the best is known. On real ones both
+// recommendations are measured again, side by side, because the highest of many numbers
+// is a lucky one. The simulated bars must hold anywhere, the real ones need a quiet
+// machine.
 package main
 
 import (

@@ -1,13 +1,13 @@
-// Uplink shows how fast the way of uplinks is: each figure of the table about it
-// in docs/benchmarks.md. Redis, router, generator and sink are processes on this
-// machine; Redis is a redis-server without an append-only file.
+// Uplink measures the way of uplinks: the table in docs/benchmarks.md. Redis, router,
+// generator and sink are processes on this machine; Redis is a redis-server without an
+// append-only file.
 //
 //	go run ./bench/uplink
 //	go run ./bench/uplink -only flat,no-acks -runs 9
 //	go run ./bench/uplink -only memory -length 5m
 //	go run ./bench/uplink -only ready -db postgres://…
 //
-// It takes some fifteen minutes, seven of them for the memory.
+// It takes about fifteen minutes, seven of them for the memory.
 package main
 
 import (

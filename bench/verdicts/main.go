@@ -1,6 +1,6 @@
-// Verdicts shows how often the verdicts of contend are right: each figure of
-// the table about them in docs/benchmarks.md, on synthetic series whose truth is
-// known, on noise recorded on a real machine, and on real servers.
+// Verdicts measures how often contend's verdicts are right: the table in
+// docs/benchmarks.md, on synthetic series with a known truth, on noise recorded on a
+// real machine, and on real servers.
 //
 //	go run ./bench/verdicts
 //	go run ./bench/verdicts -only a,c,d,e,h,l,m
@@ -10,10 +10,9 @@
 //	go run ./bench/verdicts -only o -tails 30 -results tails.jsonl
 //	go run ./bench/verdicts -record bench/verdicts/testdata/quiet.csv -lengths 50ms
 //
-// Without the rows b, f, n and o, which drive real servers for some two hours, and the rows
-// i, j and k, which count instructions of real servers for an hour, it takes some three
-// minutes. The recall of the saturation detector has a command of
-// its own, bench/saturation.
+// It takes about three minutes without the rows b, f, n and o, which drive real servers
+// for about two hours, and i, j and k, which count instructions of real servers for an
+// hour. The recall of the saturation detector has a command of its own, bench/saturation.
 package main
 
 import (

@@ -1,12 +1,12 @@
-// Why shows how often contend compare --why names the cause of a difference: servers in Go
-// and in C that each do one thing more than their baseline, which was planted, and equal
-// servers of five kinds, of which nothing may be named.
+// Why measures how often contend compare --why names the cause of a difference: in servers
+// in Go and C with one planted cause each, and in equal servers of five kinds, for which it
+// must name nothing.
 //
 //	go run ./bench/why
 //	go run ./bench/why -only hashing,c-lock,none -runs 5 -results why.jsonl
 //
-// Each run takes some 35 seconds, 20 of each some four hours; with -results several sessions
-// add up.
+// Each run takes about 35 seconds, 20 of each about four hours; with -results several
+// sessions add up.
 package main
 
 import (

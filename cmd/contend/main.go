@@ -1,5 +1,5 @@
-// Contend finds out which concurrency design holds up under load, and whether
-// it matters.
+// Contend measures which concurrency design holds up under load, and whether it
+// matters.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command server is a small HTTP service to try contend on. Its flags set what a request
-// costs, and whether the service freezes now and then.
+// Command server is a small HTTP service to try contend on. Its flags set the cost of a
+// request, and whether the service stalls now and then.
 package main
 
 import (

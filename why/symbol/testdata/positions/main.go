@@ -1,6 +1,6 @@
-// Positions says where some of its functions are, each on a line: the address, the name, the
-// file and the line, as the runtime knows them; of an address that the compiler put several
-// into, the innermost first. Then it waits until its input ends.
+// Positions prints where some of its functions are, each on a line: the address, the name,
+// the file and the line, as the runtime knows them. If functions are inlined at an address,
+// the innermost comes first. Then it waits until its input ends.
 package main
 
 import (
