@@ -275,14 +275,20 @@ func (c claim) check(left trial.Cell, cells []trial.Cell) (bool, string) {
 	if wrong != "" {
 		return false, at + "the right side has no figure: " + wrong
 	}
-	shown := func(value float64) string { return c.left.metric.Format(value) }
+	shown, exactly := c.left.metric.Format, c.left.metric.Exactly
 	if c.right.metric == planned && left.Planned > 0 {
-		shown = func(value float64) string { return fmt.Sprintf("%.3g%%", 100*value/float64(left.Planned)) }
+		share := func(value float64) float64 { return 100 * value / float64(left.Planned) }
+		shown = func(value float64) string { return fmt.Sprintf("%.3g%%", share(value)) }
+		exactly = func(value float64) string { return fmt.Sprintf("%v%%", share(value)) }
 	}
 	if shown(x) == shown(y) { // they differ beyond the digits of tables
-		shown = func(value float64) string { return strconv.FormatFloat(value, 'g', -1, 64) }
+		shown = exactly
 	}
-	detail := fmt.Sprintf("%s%s was %s", at, c.left.metric.Words(), shown(x))
+	was := "was"
+	if first, _, _ := strings.Cut(c.left.metric.Words(), " "); strings.HasSuffix(first, "s") {
+		was = "were"
+	}
+	detail := fmt.Sprintf("%s%s %s %s", at, c.left.metric.Words(), was, shown(x))
 	if constant := c.right.metric == "" || c.right.metric == planned; !constant {
 		detail += fmt.Sprintf(", not %s %s", c.operator, shown(y))
 	}

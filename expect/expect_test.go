@@ -90,9 +90,11 @@ func TestDetailNamesEveryViolation(t *testing.T) {
 	cells := []trial.Cell{cell("a", 1000), cell("b", 500), cell("c", 2000)}
 	for text, want := range map[string]string{
 		"throughput > 1500":       "a: throughput was 1,000/s; b: throughput was 500/s",
-		"c.throughput > 2000.001": "c: throughput was 2000",
+		"c.throughput > 2000.001": "c: throughput was 2000/s",
 		"d.throughput > 1":        "nothing was measured",
 		"b.completed < 0.5%":      "b: completed was 100%",
+		"b.bytes_in > 1":          "b: bytes in were 0 B",
+		"c.errors > 0%":           "c: errors were 0%",
 	} {
 		x := Expectation{Text: text}
 		if x.Check(cells); x.Held || x.Detail != want {

@@ -1,6 +1,10 @@
 package metric
 
-import "contend/internal/unit"
+import (
+	"strconv"
+
+	"contend/internal/unit"
+)
 
 // Format formats a value of the metric with its unit.
 func (n Name) Format(value float64) string {
@@ -15,6 +19,12 @@ func (n Name) Format(value float64) string {
 		return Bytes(value) + "/s"
 	}
 	return Number(value)
+}
+
+// Exactly formats a value of the metric with all its digits, in its smallest unit.
+func (n Name) Exactly(value float64) string {
+	units := map[Kind]string{Time: " ns", Cost: " ns", Rate: "/s", Size: " B", Traffic: " B/s"}
+	return strconv.FormatFloat(value, 'g', -1, 64) + units[n.Kind()]
 }
 
 // Duration formats nanoseconds with three significant digits or more: 719 ns,

@@ -30,9 +30,6 @@ func (d *Document) answer(v *view) {
 		line, refused = d.sweepLine()
 	}
 	if line == "" {
-		line, refused = d.searchLine()
-	}
-	if line == "" {
 		line, refused = d.resultLine()
 		if d.Command == "run" && len(d.Results) == 1 {
 			d.runAnswer(v)

@@ -13,13 +13,18 @@ import (
 	"contend/trial"
 )
 
-func firstLine(t *testing.T, d *report.Document) string {
+func textOf(t *testing.T, d *report.Document) string {
 	t.Helper()
-	var b bytes.Buffer
+	var b strings.Builder
 	if err := d.Text(&b); err != nil {
 		t.Fatal(err)
 	}
-	line, _, _ := strings.Cut(b.String(), "\n")
+	return b.String()
+}
+
+func firstLine(t *testing.T, d *report.Document) string {
+	t.Helper()
+	line, _, _ := strings.Cut(textOf(t, d), "\n")
 	return line
 }
 

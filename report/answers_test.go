@@ -2,10 +2,11 @@ package report_test
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"contend/report"
 )
 
 // page is a golden page in docs/answers.md, behind the command that asks for it.
@@ -15,6 +16,12 @@ var page = regexp.MustCompile("(?s)<!-- (screen-[a-z-]+) -->\n```\n(\\$ contend 
 // the answer with a size first, and at the end what to do next.
 func TestAnswersPage(t *testing.T) {
 	const name = "../docs/answers.md"
+	all := screens()
+	for name, d := range labPages() {
+		p := all[name]
+		p.d = d
+		all["lab-"+name] = p
+	}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -23,18 +30,18 @@ func TestAnswersPage(t *testing.T) {
 	current := page.ReplaceAllStringFunc(string(text), func(shown string) string {
 		asked++
 		m := page.FindStringSubmatch(shown)
-		golden, err := os.ReadFile(filepath.Join("testdata", m[1]+".txt"))
-		if err != nil {
+		var golden strings.Builder
+		if err := all[strings.TrimPrefix(m[1], "screen-")].d.Screen(&golden, report.Look{}); err != nil {
 			t.Fatal(err)
 		}
-		lines := strings.Split(strings.TrimSpace(string(golden)), "\n")
+		lines := strings.Split(strings.TrimSpace(golden.String()), "\n")
 		if !strings.ContainsAny(lines[0], "0123456789") {
 			t.Errorf("%s: the first line has no size: %s", m[1], lines[0])
 		}
 		if end := strings.Join(lines[max(0, len(lines)-5):], " "); !strings.Contains(end, "Next: ") {
 			t.Errorf("%s: nothing follows: %s", m[1], end)
 		}
-		return "<!-- " + m[1] + " -->\n```\n" + m[2] + string(golden) + "```\n"
+		return "<!-- " + m[1] + " -->\n```\n" + m[2] + golden.String() + "```\n"
 	})
 	if asked < 12 {
 		t.Errorf("%s has the pages of %d commands, want 12 at least", name, asked)

@@ -89,22 +89,16 @@ func plainNumber(x float64) string {
 	return fmt.Sprintf("%.0f", x)
 }
 
-// write shows the study, the A/A comparisons and what follows from them.
+// write shows the study, what came of the A/A comparisons, and the spread of each metric in them.
 func (c *Calibration) write(v *view) {
 	a := c.Alarms
-	if len(c.Visible) > 0 && c.Visible[0].Smallest > 0 {
-		v.answer("On this machine %s of %s detect differences in %s of %s and above; %s", plural(c.PlannedRounds, "round"), c.round(),
-			c.Visible[0].Metric.Words(), plain(c.Visible[0].Smallest), falseAlarms(a))
-	}
 	c.lengths(v)
 	if a.Comparisons+a.Invalid == 0 {
-		v.say("No A/A comparison was completed.")
 		return
 	}
-	text := fmt.Sprintf("Equal servers, compared again and again (%s of %s, at %.4g%% confidence): %s",
-		plural(c.Design.Rounds, "round"), c.round(), 100*c.Design.Confidence, falseAlarms(a))
-	text += fmt.Sprintf("; %d INCONCLUSIVE, %d EQUIVALENT, %d INVALID", a.Inconclusive, a.Comparisons-a.Alarms-a.Inconclusive, a.Invalid)
-	v.say("%s%s.", text, c.refusals())
+	v.say("Equal servers were compared in %s of %s, at %s confidence: %s, %d INCONCLUSIVE, %d EQUIVALENT, %d INVALID%s. From all rounds, for each metric, the spread, and the smallest difference that %s detect with a chance of 90%%:",
+		plural(c.Design.Rounds, "round"), c.round(), confidence(1-c.Design.Confidence), plural(a.Alarms, "false alarm"), a.Inconclusive,
+		a.Comparisons-a.Alarms-a.Inconclusive, a.Invalid, c.refusals(), plural(c.PlannedRounds, "round"))
 	t := table{columns: []string{"metric", "rounds", "spread of a round", "smallest difference", "alarms"}}
 	for _, seen := range c.Visible {
 		smallest := "-"
@@ -112,9 +106,6 @@ func (c *Calibration) write(v *view) {
 			smallest = plain(seen.Smallest)
 		}
 		t.rows = append(t.rows, []string{seen.Metric.Words(), metric.Number(float64(seen.Rounds)), plain(seen.Spread), smallest, metric.Number(float64(seen.Alarms))})
-	}
-	if len(t.rows) > 0 {
-		v.say("From all of them, for each metric, and with it the smallest difference that %s find with a chance of 90%%:", plural(c.PlannedRounds, "round"))
 	}
 	v.table(t)
 	if m := c.Machine; m != nil {

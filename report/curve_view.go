@@ -100,7 +100,7 @@ func residuals(list []usl.Residual) table {
 	t := table{columns: []string{"concurrency", "measured", "law", "measured ÷ law", "below │ above"}}
 	for _, r := range rows {
 		t.rows = append(t.rows, []string{strconv.FormatFloat(r.N, 'f', -1, 64), perSec(r.X), perSec(r.Fitted),
-			percent(1 + r.Residual), bar(r.Residual, max(most, barAtLeast))})
+			percent(1 + r.Residual), offBy(r.Residual, max(most, barAtLeast))})
 	}
 	return t
 }
@@ -112,8 +112,8 @@ const (
 	barAtLeast = 0.05
 )
 
-// bar draws a share of full: ····██│·········· is −20% of it.
-func bar(share, full float64) string {
+// offBy draws a share of full: ····██│·········· is −20% of it.
+func offBy(share, full float64) string {
 	marks := int(math.Round(barMarks * math.Abs(share) / full))
 	drawn, empty := strings.Repeat("█", marks), strings.Repeat("·", barMarks-marks)
 	rest := strings.Repeat("·", barMarks)

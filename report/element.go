@@ -7,20 +7,33 @@ import (
 	"strings"
 )
 
-// A view is made once, of a few kinds of element, and then written as text or
-// as Markdown.
+// A view is what a document says, made once of a few kinds of element, and then written for
+// terminals, as Markdown and as HTML.
 type view struct{ elements []element }
 
 type element struct {
 	kind  elementKind
+	depth depth
 	text  string
 	table table
 }
 
+// A depth is how much is shown: each shows what those before it do, too.
+type depth int
+
+const (
+	onPage depth = iota // a page of a terminal
+	inFull              // every figure
+)
+
 type elementKind int
 
 const (
-	answer elementKind = iota + 1 // the first line of all: never broken
+	answer   elementKind = iota + 1 // the first line of all: never broken
+	validity                        // the second line
+	aside                           // explains what is above it
+	caution
+	advised // what to do next
 	title
 	heading
 	paragraph
@@ -33,28 +46,59 @@ const (
 type table struct {
 	columns []string
 	rows    [][]string
+	bars    []bar // one behind each row; nil: none
 }
 
-func (v *view) answer(format string, args ...any) { v.add(answer, format, args) }
-func (v *view) title(format string, args ...any)  { v.add(title, format, args) }
-func (v *view) head(format string, args ...any)   { v.add(heading, format, args) }
-func (v *view) say(format string, args ...any)    { v.add(paragraph, format, args) }
-func (v *view) bullet(format string, args ...any) { v.add(bullet, format, args) }
-
-func (v *view) add(kind elementKind, format string, args []any) {
-	v.elements = append(v.elements, element{kind: kind, text: clean(fmt.Sprintf(format, args...))})
+// A bar is a share of the longest, which terminals draw, with a remark.
+type bar struct {
+	share  float64 // 0: it is not drawn
+	remark string
 }
 
-// table leaves out a table without rows.
-func (v *view) table(t table) {
+// shown has the bars, or only their remarks, as the last column.
+func (t table) shown(drawn bool) table {
+	if len(t.bars) == 0 {
+		return t
+	}
+	s, some := table{columns: append(slices.Clone(t.columns), "")}, false
+	for i, row := range t.rows {
+		cell := t.bars[i].remark
+		if share := t.bars[i].share; drawn && share > 0 {
+			cell = strings.TrimRight(marks(share)+"  "+cell, " ")
+		}
+		some = some || cell != ""
+		s.rows = append(s.rows, append(slices.Clone(row), cell))
+	}
+	if !some {
+		return t
+	}
+	return s
+}
+
+func (v *view) answer(format string, args ...any) { v.add(answer, onPage, format, args) }
+func (v *view) aside(format string, args ...any)  { v.add(aside, onPage, format, args) }
+func (v *view) title(format string, args ...any)  { v.add(title, inFull, format, args) }
+func (v *view) head(format string, args ...any)   { v.add(heading, inFull, format, args) }
+func (v *view) say(format string, args ...any)    { v.add(paragraph, inFull, format, args) }
+func (v *view) bullet(format string, args ...any) { v.add(bullet, inFull, format, args) }
+
+// table and rows leave out a table without rows.
+func (v *view) table(t table) { v.addTable(inFull, t) }
+func (v *view) rows(t table)  { v.addTable(onPage, t) }
+
+func (v *view) add(kind elementKind, from depth, format string, args []any) {
+	v.elements = append(v.elements, element{kind: kind, depth: from, text: clean(fmt.Sprintf(format, args...))})
+}
+
+func (v *view) addTable(from depth, t table) {
 	if len(t.rows) == 0 {
 		return
 	}
-	cleaned := table{columns: cleanCells(t.columns, len(t.columns))}
+	cleaned := table{columns: cleanCells(t.columns, len(t.columns)), bars: t.bars}
 	for _, row := range t.rows {
 		cleaned.rows = append(cleaned.rows, cleanCells(row, len(t.columns)))
 	}
-	v.elements = append(v.elements, element{kind: tabular, table: cleaned})
+	v.elements = append(v.elements, element{kind: tabular, depth: from, table: cleaned})
 }
 
 func cleanCells(cells []string, n int) []string {
@@ -65,14 +109,14 @@ func cleanCells(cells []string, n int) []string {
 	return cleaned
 }
 
-// write writes the elements, with an empty line between any two but bullets.
-func (v *view) write(w io.Writer, element func(*strings.Builder, element)) error {
+// write writes the elements, with an empty line before those that are apart from the one before them.
+func (v *view) write(w io.Writer, apart func(before, e element) bool, write func(*strings.Builder, element)) error {
 	var b strings.Builder
 	for i, e := range v.elements {
-		if i > 0 && (e.kind != bullet || v.elements[i-1].kind != bullet) {
+		if i > 0 && apart(v.elements[i-1], e) {
 			b.WriteByte('\n')
 		}
-		element(&b, e)
+		write(&b, e)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -81,10 +125,30 @@ func (v *view) write(w io.Writer, element func(*strings.Builder, element)) error
 // textWidth is where paragraphs are broken on a terminal.
 const textWidth = 100
 
+// apartInText says whether a terminal has an empty line between two elements: not within the head of a page,
+// nor before what explains a table.
+func apartInText(before, e element) bool {
+	switch e.kind {
+	case validity, aside:
+		return false
+	case caution, bullet:
+		return before.kind != e.kind
+	}
+	return true
+}
+
 func writeText(b *strings.Builder, e element) {
 	switch e.kind {
 	case answer:
 		b.WriteString(e.text + "\n")
+	case validity:
+		wrap(b, e.text, "", gutter, textWidth)
+	case aside:
+		wrap(b, e.text, gutter, gutter, textWidth)
+	case caution:
+		wrap(b, e.text, "! ", gutter, textWidth)
+	case advised:
+		b.WriteString(strings.Join(nextLines(e.text, textWidth), "\n") + "\n")
 	case title:
 		b.WriteString(e.text + "\n" + strings.Repeat("=", width(e.text)) + "\n")
 	case heading:
@@ -156,6 +220,7 @@ func endsInDigit(word string) bool {
 }
 
 func (t table) writeText(b *strings.Builder) {
+	t = t.shown(true)
 	widths := make([]int, len(t.columns))
 	rows := append([][]string{t.columns}, t.rows...)
 	for _, row := range rows {

@@ -18,13 +18,13 @@ var (
 
 func (v *view) text() string {
 	var b strings.Builder
-	_ = v.write(&b, writeText)
+	_ = v.write(&b, apartInText, writeText)
 	return b.String()
 }
 
 func (v *view) markdown() string {
 	var b strings.Builder
-	_ = v.write(&b, writeMarkdown)
+	_ = v.write(&b, apartInMarkdown, writeMarkdown)
 	return b.String()
 }
 
@@ -38,13 +38,13 @@ func Wrap(text string) string {
 // TextTable and MarkdownTable write a table.
 func TextTable(columns []string, rows ...[]string) string {
 	v := new(view)
-	v.table(table{columns, rows})
+	v.table(table{columns: columns, rows: rows})
 	return v.text()
 }
 
 func MarkdownTable(columns []string, rows ...[]string) string {
 	v := new(view)
-	v.table(table{columns, rows})
+	v.table(table{columns: columns, rows: rows})
 	return v.markdown()
 }
 

@@ -2,7 +2,7 @@ package report_test
 
 import (
 	"bytes"
-	"os"
+	"errors"
 	"testing"
 
 	"contend/report"
@@ -39,13 +39,9 @@ func TestFailuresOfBefore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := os.ReadFile("testdata/screen-failed-" + tt.page + ".txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got bytes.Buffer
-		if err := read.Screen(&got, report.Look{}); err != nil || got.String() != string(want) {
-			t.Errorf("%s: %v\n%s\nwant\n%s", tt.text, err, got.String(), want)
+		var want, got bytes.Buffer
+		if err := errors.Join(screens()["failed-"+tt.page].d.Screen(&want, report.Look{}), read.Screen(&got, report.Look{})); err != nil || got.String() != want.String() {
+			t.Errorf("%s: %v\n%s\nwant\n%s", tt.text, err, got.String(), want.String())
 		}
 	}
 }

@@ -2,10 +2,14 @@ package report_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
-	"io"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"contend/internal/testenv"
@@ -36,16 +40,45 @@ func golden(t *testing.T, name string, got []byte) {
 	t.Errorf("%s differs from %s.got (go test -update rewrites it): %v", path, path, err)
 }
 
+// gathered are pages by their kind, that is by the command that prints them, and by their name: those of a kind
+// have a golden file together.
+type gathered map[string]map[string]string
+
+func (g gathered) add(d *report.Document, name, page string) {
+	kind := strings.ReplaceAll(d.Command, " ", "-")
+	if d.Failed() && kind != "lab" {
+		kind = "failed"
+	}
+	if g[kind] == nil {
+		g[kind] = map[string]string{}
+	}
+	g[kind][name] = page
+}
+
+func (g gathered) golden(t *testing.T, which string) {
+	t.Helper()
+	for kind, pages := range g {
+		var b bytes.Buffer
+		for _, name := range slices.Sorted(maps.Keys(pages)) {
+			fmt.Fprintf(&b, "== %s ==\n\n%s\n", name, pages[name])
+		}
+		golden(t, which+"-"+kind+".txt", b.Bytes())
+	}
+}
+
+// Markdown has the elements of the text: three documents have every kind of them.
 func TestGolden(t *testing.T) {
+	texts := gathered{}
 	for name, d := range allDocuments() {
-		for extension, view := range map[string]func(io.Writer) error{".txt": d.Text, ".md": d.Markdown} {
-			var b bytes.Buffer
-			if err := view(&b); err != nil {
-				t.Fatal(err)
-			}
-			golden(t, name+extension, b.Bytes())
+		var text, markdown bytes.Buffer
+		if err := errors.Join(d.Text(&text), d.Markdown(&markdown)); err != nil {
+			t.Fatal(err)
+		}
+		if texts.add(d, name, text.String()); name == "closed" || name == "comparison" || name == "lab" {
+			golden(t, name+".md", markdown.Bytes())
 		}
 	}
+	texts.golden(t, "full")
 }
 
 // What is written is read without a difference, and shown the same.

@@ -116,6 +116,9 @@ func (d *Document) sections(b *markupWriter) {
 	}
 	if len(d.Experiments) == 0 {
 		v := new(view)
+		if s := d.screen(); s != nil && s.whole {
+			v.elements = s.elements
+		}
 		d.place(v, Place{})
 		d.remainder(v)
 		b.section("figures", "", "", d.pictures(Place{}), v)

@@ -10,7 +10,7 @@ func (v *view) html() string {
 	var b strings.Builder
 	list := false
 	for _, e := range v.elements {
-		if list != (e.kind == bullet) {
+		if list != e.kind.listed() {
 			b.WriteString(either(list, "</ul>\n", "<ul>\n"))
 			list = !list
 		}
@@ -26,9 +26,9 @@ func writeHTML(b *strings.Builder, e element) {
 	switch e.kind {
 	case title, heading:
 		b.WriteString("<h3>" + html.EscapeString(e.text) + "</h3>\n")
-	case answer, paragraph:
+	case answer, validity, advised, paragraph:
 		b.WriteString("<p>" + html.EscapeString(e.text) + "</p>\n")
-	case bullet:
+	case bullet, aside, caution:
 		b.WriteString("<li>" + html.EscapeString(e.text) + "</li>\n")
 	case tabular:
 		e.table.writeHTML(b)
@@ -36,6 +36,7 @@ func writeHTML(b *strings.Builder, e element) {
 }
 
 func (t table) writeHTML(b *strings.Builder) {
+	t = t.shown(false)
 	figures := t.figures()
 	b.WriteString(`<div class="scroll" tabindex="0"><table><thead><tr>`)
 	row := func(tag string, cells []string) {

@@ -196,7 +196,9 @@ var rateEndings = map[search.Verdict]ending{search.RateMissed: fails, search.Rat
 
 func (d *Document) junitSearched(s Search) junitCase {
 	name := strings.Join(append([]string{"highest rate of " + cmp.Or(s.Arm, "the target")}, s.Design.Objectives...), ", ")
-	end, said := rateEndings[s.Verdict], saidRate(s.Result)
+	end := rateEndings[s.Verdict]
+	first, trust, _ := saidRate(s.Result)
+	said := first + ": " + trust
 	details := []string{said}
 	if s.Reason != nil && end != passes {
 		details = append(details, d.advice([]string{s.Reason.Code})...)

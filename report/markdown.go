@@ -2,6 +2,12 @@ package report
 
 import "strings"
 
+// apartInMarkdown says whether an empty line is between two elements: not within a list.
+func apartInMarkdown(before, e element) bool { return !e.kind.listed() || !before.kind.listed() }
+
+// listed says whether elements of the kind are items of a list, but on terminals.
+func (k elementKind) listed() bool { return k == bullet || k == aside || k == caution }
+
 func writeMarkdown(b *strings.Builder, e element) {
 	switch e.kind {
 	case answer:
@@ -10,9 +16,11 @@ func writeMarkdown(b *strings.Builder, e element) {
 		b.WriteString("# " + escape(e.text) + "\n")
 	case heading:
 		b.WriteString("## " + escape(e.text) + "\n")
-	case paragraph:
+	case paragraph, validity:
 		b.WriteString(escapeStart(escape(e.text)) + "\n")
-	case bullet:
+	case advised:
+		b.WriteString("Next: " + escape(e.text) + "\n")
+	case bullet, aside, caution:
 		b.WriteString("- " + escapeStart(escape(e.text)) + "\n")
 	case tabular:
 		e.table.writeMarkdown(b)
@@ -20,6 +28,7 @@ func writeMarkdown(b *strings.Builder, e element) {
 }
 
 func (t table) writeMarkdown(b *strings.Builder) {
+	t = t.shown(false)
 	rules := make([]string, len(t.columns))
 	for i, figures := range t.figures() {
 		rules[i] = "---"

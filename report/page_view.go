@@ -15,9 +15,9 @@ type Page struct {
 func (p Page) Text(w io.Writer) error {
 	v := new(view)
 	v.answer("%s", p.Answer)
-	v.table(table{p.Columns, p.Rows})
+	v.table(table{columns: p.Columns, rows: p.Rows})
 	for _, text := range p.Remarks {
 		v.bullet("%s", text)
 	}
-	return v.write(w, writeText)
+	return v.write(w, apartInText, writeText)
 }

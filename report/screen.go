@@ -23,7 +23,9 @@ type screen struct {
 	first  string // the question's answer, with direction, size and interval
 	trust  string // its status: valid or not, and how it was measured
 	mood   mood
-	body   []string
+	view            // what is below these
+	whole  bool     // the report in full begins with it
+	body   []string // lines of what is not yet in the view
 	also   []string // caveats without a code, above the others
 	care   *findings
 	next   string // what to do next
@@ -125,7 +127,7 @@ func (d *Document) page() *screen {
 		return d.compareScreen()
 	case len(d.Curves) == 1 && len(d.Experiments) == 0:
 		return d.sweepScreen(d.Curves[0].Curve)
-	case len(d.Searches) == 1 && len(d.Experiments) == 0:
+	case len(d.Searches) > 0 && len(d.Experiments) == 0:
 		return d.searchScreen(d.Searches[0].Result)
 	case d.Command == "calibrate" && d.Calibration != nil:
 		return d.calibrateScreen()
@@ -149,7 +151,7 @@ func (s *screen) lines(most int) []string {
 	list := s.marked()
 	slices.SortStableFunc(list, func(a, b located) int { return finding.Rank(a.Code) - finding.Rank(b.Code) })
 	shown := max(0, min(mostWarnings, len(list), s.left()))
-	lines := slices.Concat(wrappedTo(s.first, most), wrappedTo(s.trust, most), s.body)
+	lines := slices.Concat(wrappedTo(s.first, most), wrappedTo(s.trust, most), s.body, s.view.lines())
 	rest := len(s.care.list) - shown + s.hidden
 	if len(s.also) > 0 || shown > 0 || rest > 0 {
 		lines = append(lines, "")
@@ -163,7 +165,28 @@ func (s *screen) lines(most int) []string {
 	if rest > 0 {
 		lines = append(lines, "  "+plural(rest, "note")+": add --full")
 	}
-	return append(append(lines, ""), s.nextLines(most)...)
+	return append(append(lines, ""), nextLines(s.next, most)...)
+}
+
+// lines are those of a terminal.
+func (v *view) lines() []string {
+	var b strings.Builder
+	head := view{append([]element{{kind: validity}}, v.elements...)}
+	_ = head.write(&b, apartInText, writeText) // a Builder takes everything
+	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")[1:]
+}
+
+// write writes all of the page.
+func (s *screen) write(v *view) {
+	v.answer("%s", s.first)
+	if s.trust != "" {
+		v.add(validity, onPage, "%s", []any{s.trust})
+	}
+	v.elements = append(v.elements, s.elements...)
+	for _, w := range s.marked() {
+		v.add(caution, onPage, "%s", []any{w.Code + ": " + w.Short()})
+	}
+	v.add(advised, onPage, "%s", []any{s.next})
 }
 
 // marked are the caveats.
@@ -179,11 +202,11 @@ func (s *screen) countCaveats(valid string) {
 }
 
 // nextLines say what to do next: advice, or the purpose of a command and, on lines of its own, the command.
-func (s *screen) nextLines(most int) []string {
+func nextLines(next string, most int) []string {
 	const begin = "Next: "
-	words := shellWords(clean(s.next))
+	words := shellWords(clean(next))
 	if len(words) < 2 || words[0] != "contend" {
-		return wrappedTo(begin+s.next, most)
+		return wrappedTo(begin+next, most)
 	}
 	purpose := begin + purposeOf(words)
 	lines := pasted(words, textWidth)
@@ -197,7 +220,7 @@ func (s *screen) nextLines(most int) []string {
 		}
 		return wrappedTo(fmt.Sprintf("%s: the same command with %s", purpose, flag), most)
 	}
-	return wrappedTo(begin+s.next, most)
+	return wrappedTo(begin+next, most)
 }
 
 // purposeOf says what a command line that a page advises is for.
@@ -235,7 +258,7 @@ func purposeOf(words []string) string {
 
 // left is how many lines are left for caveats.
 func (s *screen) left() int {
-	return s.most - len(wrapped(s.first)) - len(wrapped(s.trust)) - len(s.body) - len(s.also) - len(s.nextLines(textWidth))
+	return s.most - len(wrapped(s.first)) - len(wrapped(s.trust)) - len(s.body) - len(s.view.lines()) - len(s.also) - len(nextLines(s.next, textWidth))
 }
 
 // room is how many lines are left above the warnings.

@@ -13,7 +13,7 @@ import (
 // calibrateScreen answers what a comparison on this machine can see.
 func (d *Document) calibrateScreen() *screen {
 	c := d.Calibration
-	s := &screen{care: new(findings), most: mostInProcess, mood: good}
+	s := &screen{care: new(findings), most: mostInProcess, mood: good, whole: true}
 	s.first = c.sees()
 	trustworthy, again := c.alarmed()
 	s.trust = trustworthy
@@ -32,14 +32,12 @@ func (d *Document) calibrateScreen() *screen {
 		}
 		t.rows = append(t.rows, []string{v.Metric.Words(), smallest, c.equal(v)})
 	}
-	if len(t.rows) > 0 {
-		s.body = append(s.body, t.lines()...)
-	}
+	s.rows(t)
 	if len(c.Lengths) > 0 {
-		s.body = append(s.body, fmt.Sprintf("  Blocks of %s vary least; contend compare will use them", metric.Duration(float64(c.Design.Block))))
+		s.aside("Blocks of %s vary least; contend compare will use them", metric.Duration(float64(c.Design.Block)))
 	}
 	for _, n := range d.Notes {
-		s.body = append(s.body, indented(clean(n), "  ", textWidth)...)
+		s.aside("%s", n)
 	}
 	return s
 }

@@ -44,7 +44,7 @@ func (d *Document) compareScreen() *screen {
 	if failed > 0 {
 		s.body, s.first, s.mood = append(s.body, indented(s.first, gutter, textWidth)...), d.unmet(failed), bad
 	}
-	s.body, s.most = append(s.body, expected...), s.most+len(expected)
+	s.body, s.most = append(s.body, beneath(expected)...), s.most+len(expected)
 	if without := d.nothingRight(list); len(without) > 0 {
 		d.withoutAnswers(s, without)
 		return s
@@ -74,7 +74,7 @@ func (d *Document) wrongOf(c Comparison) []string {
 	var lines []string
 	for _, r := range d.Results {
 		if wrong := wrongKinds(r.Result); len(wrong) > 0 && r.Place == c.Place && r.Concurrency == c.Concurrency {
-			lines = append(lines, "  "+clean(r.Arm)+":"+strings.TrimPrefix(wrong[0], " "))
+			lines = append(lines, gutter+clean(r.Arm)+": "+wrong[0])
 		}
 	}
 	return lines[:min(2, len(lines))]

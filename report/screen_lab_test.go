@@ -128,6 +128,7 @@ func labPages() map[string]*report.Document {
 // Each page begins with what came out and keeps to its lines and to the width of a
 // terminal, in either alphabet: 20 of one experiment, and 8 more for the numbers of one's own, 8 and 12 for each of several.
 func TestLabPages(t *testing.T) {
+	all := gathered{}
 	for name, d := range labPages() {
 		most := 20
 		if name == "own" || strings.HasPrefix(name, "own-") {
@@ -151,7 +152,7 @@ func TestLabPages(t *testing.T) {
 				}
 			}
 			if !look.ASCII {
-				golden(t, "screen-lab-"+name+".txt", b.Bytes())
+				all.add(d, name, b.String())
 			} else if i := strings.IndexFunc(b.String(), func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
 				t.Errorf("%s is not ASCII: %q", name, b.String()[i:i+3])
 			}
@@ -161,6 +162,7 @@ func TestLabPages(t *testing.T) {
 			t.Errorf("%s in brief is %q, %v", name, brief.String(), err)
 		}
 	}
+	all.golden(t, "screen")
 }
 
 // However long the texts of an experiment are, a page has its lines.

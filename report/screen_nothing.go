@@ -157,7 +157,10 @@ func (d *Document) nothingScreen(s *screen, c trial.Cell) *screen {
 		s.trust = invalid(*doubt)
 	}
 	expected, _ := d.expected()
-	s.body = slices.Concat([]string{"  " + clean(c.Target)}, wrongKinds(c.Result), expected)
+	s.aside("%s", c.Target)
+	for _, text := range slices.Concat(wrongKinds(c.Result), expected) {
+		s.aside("%s", text)
+	}
 	s.next = d.toFix(c)
 	for _, w := range c.Warnings {
 		if tells(w) {
@@ -176,8 +179,8 @@ func (d *Document) withoutAnswers(s *screen, without []trial.Cell) {
 		if len(without) > 2 {
 			kinds = kinds[:1]
 		}
-		for _, line := range kinds {
-			s.body = append(s.body, "  "+clean(c.Arm)+":"+strings.TrimPrefix(line, " "))
+		for _, text := range kinds {
+			s.body = append(s.body, gutter+clean(c.Arm)+": "+text)
 		}
 	}
 	s.first = "Nothing to compare: no successful response from " + enumerated(names)

@@ -65,7 +65,7 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	if s.first != measured {
 		s.body = append(s.body, indented(either(doubt != nil, "measured, not usable: ", "")+measured, gutter, textWidth)...)
 	}
-	s.body = append(append(s.body, expected...), wrongKinds(r)...)
+	s.body = append(append(s.body, beneath(expected)...), beneath(wrongKinds(r))...)
 	s.body = append(append(append(s.body, ""), percentiles(r)...), flow(r)...)
 	if isFlow(r) {
 		s.most = mostOfFlow
@@ -137,13 +137,22 @@ func wrongKinds(r *load.Result) []string {
 	slices.SortStableFunc(list, func(a, b wrong) int { return cmp.Compare(b.count, a.count) })
 	var lines []string
 	for _, w := range list[:min(mostKinds, len(list))] {
-		lines = append(lines, fmt.Sprintf("  %s × %s: %s", metric.Number(float64(w.count)), w.what, w.example))
+		lines = append(lines, fmt.Sprintf("%s × %s: %s", metric.Number(float64(w.count)), w.what, w.example))
+	}
+	return lines
+}
+
+// beneath indents texts.
+func beneath(texts []string) []string {
+	var lines []string
+	for _, text := range texts {
+		lines = append(lines, folded(gutter+text, textWidth)...)
 	}
 	return lines
 }
 
 // expected says which expectations failed, how many did, and which passed.
-func (d *Document) expected() (lines []string, failed int) {
+func (d *Document) expected() (texts []string, failed int) {
 	var passed, missed []string
 	for _, x := range d.claims() {
 		switch {
@@ -152,19 +161,20 @@ func (d *Document) expected() (lines []string, failed int) {
 		case x.Excuse != nil:
 			missed = append(missed, "undecided  "+x.Text+": "+x.Excuse.Text)
 		default:
+			failed++
 			missed = append(missed, "FAIL  "+x.Text+": "+x.Detail)
 		}
 	}
 	for _, text := range missed[:min(mostWarnings, len(missed))] {
-		lines = append(lines, folded(gutter+clip(clean(text), 3*textWidth), textWidth)...)
+		texts = append(texts, clip(clean(text), 3*textWidth))
 	}
 	if more := len(missed) - mostWarnings; more > 0 {
-		lines = append(lines, fmt.Sprintf("  FAIL  %d more: add --full", more))
+		texts = append(texts, fmt.Sprintf("%d more: add --full", more))
 	}
 	if len(passed) > 0 {
-		lines = append(lines, clip("  pass  "+clean(strings.Join(passed, ", ")), textWidth))
+		texts = append(texts, clip("pass  "+clean(strings.Join(passed, ", ")), textWidth-len(gutter)))
 	}
-	return lines, len(missed)
+	return texts, failed
 }
 
 // claims are the expectations of a run, or of a user's own comparison.
@@ -178,11 +188,8 @@ func (d *Document) claims() []expect.Expectation {
 // unmet is the first line of a page where so many expectations failed.
 func (d *Document) unmet(failed int) string {
 	of := d.claims()
-	first := of[max(0, slices.IndexFunc(of, func(x expect.Expectation) bool { return !x.Held && x.Excuse == nil }))]
+	first := of[slices.IndexFunc(of, func(x expect.Expectation) bool { return !x.Held && x.Excuse == nil })]
 	text := fmt.Sprintf("FAIL: %s: %s", first.Text, first.Detail)
-	if i := slices.IndexFunc(of, func(x expect.Expectation) bool { return x.Excuse != nil }); first.Detail == "" && i >= 0 {
-		text = fmt.Sprintf("Undecided: %s: %s", of[i].Text, of[i].Excuse.Text)
-	}
 	if len(of) > 1 {
 		text += fmt.Sprintf(" (%d of %d expectations failed)", failed, len(of))
 	}

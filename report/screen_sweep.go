@@ -46,7 +46,7 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 	if len(c.Results) > 0 {
 		s.body = append([]string{"  " + clean(c.Results[0].Target), ""}, levelRows(c, len(refused) == 0)...)
 		if slices.Contains(refused, finding.Errors.Code) {
-			wrong := wrongKinds(trial.MergeCells(c.Results).Result)
+			wrong := beneath(wrongKinds(trial.MergeCells(c.Results).Result))
 			s.body = slices.Insert(s.body, 1, wrong[:min(2, len(wrong))]...)
 		}
 	}

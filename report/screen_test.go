@@ -379,6 +379,7 @@ const besideContent = 6
 
 // Each page keeps to its lines and to the width of a terminal, in either alphabet.
 func TestScreens(t *testing.T) {
+	all := gathered{}
 	for name, p := range screens() {
 		for _, look := range []report.Look{{}, {ASCII: true}} {
 			var b bytes.Buffer
@@ -398,12 +399,13 @@ func TestScreens(t *testing.T) {
 				}
 			}
 			if !look.ASCII {
-				golden(t, "screen-"+name+".txt", b.Bytes())
+				all.add(p.d, name, b.String())
 			} else if i := strings.IndexFunc(b.String(), func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
 				t.Errorf("%s is not ASCII: %q", name, b.String()[i:i+3])
 			}
 		}
 	}
+	all.golden(t, "screen")
 }
 
 // axisOfPage is the picture of one comparison, or the axis in a row of several.

@@ -48,14 +48,18 @@ func (f Format) Write(d *Document, w io.Writer) error {
 }
 
 // Text writes the document for a terminal.
-func (d *Document) Text(w io.Writer) error { return d.view().write(w, writeText) }
+func (d *Document) Text(w io.Writer) error { return d.view().write(w, apartInText, writeText) }
 
 // Markdown writes the document as GitHub Flavored Markdown.
-func (d *Document) Markdown(w io.Writer) error { return d.view().write(w, writeMarkdown) }
+func (d *Document) Markdown(w io.Writer) error {
+	return d.view().write(w, apartInMarkdown, writeMarkdown)
+}
 
 func (d *Document) view() *view {
 	v := new(view)
-	if d.isLab() {
+	if s := d.screen(); s != nil && s.whole {
+		s.write(v)
+	} else if d.isLab() {
 		d.labAnswer(v)
 	} else {
 		d.answer(v)
@@ -75,7 +79,10 @@ func (d *Document) remainder(v *view) {
 	expectations(v, d.Expectations)
 	d.calibration(v)
 	notes := slices.Clone(d.Notes)
-	if d.Settle != "" {
+	if d.Command == "calibrate" {
+		notes = nil // its page has them
+	}
+	if s := d.screen(); d.Settle != "" && (s == nil || s.next != d.Settle || !s.whole) {
 		notes = append(notes, "To settle it: "+d.Settle)
 	}
 	if len(notes) > 0 {

@@ -84,7 +84,7 @@ func printed(t *testing.T) map[string]string {
 		}
 		lines := strings.Split(string(text), "\n")
 		for i, line := range lines {
-			found := termsOf(line, strings.HasPrefix(filepath.Base(file), "screen-lab"))
+			found := termsOf(line, filepath.Base(file) == "screen-lab.txt")
 			if i+1 < len(lines) && strings.Contains(lines[i+1], "█") && !columnar.MatchString(strings.TrimSpace(line)) && !figure.MatchString(line) {
 				found = append(found, strings.TrimSpace(strings.TrimSuffix(line, " (log scale)"))) // what bars are of
 			}
