@@ -222,9 +222,9 @@ var rooms = map[string]size{
 	"setting":              {990, 380},
 	"stat":                 {1250, 2300},
 	"subject":              {2450, 2600},
-	"sweep":                {570, 530},
+	"sweep":                {690, 590}, // +120, +60: the knee, and how long to measure; a level chosen by noise went
 	"trial":                {4100, 4250},
-	"usl":                  {650, 390},
+	"usl":                  {695, 425}, // +45, +35: where power peaks
 	"websocket":            {370, 470},
 	"why":                  {4550, 3250},
 }

@@ -8,7 +8,6 @@ import (
 
 	"contend/expect"
 	"contend/finding"
-	"contend/metric"
 	"contend/search"
 	"contend/stat"
 	"contend/sweep"
@@ -253,25 +252,24 @@ func best(c sweep.Curve) (text string, refused []string) {
 	if c.Bound != nil {
 		return bounded(c), nil
 	}
-	enough := "no concurrency can be recommended"
-	if c.Enough != nil {
-		enough = fmt.Sprintf("concurrency %s is enough: %s, within %g%% of the best measured", metric.Number(c.Enough.N.Value),
-			perSec(c.Enough.Throughput), 100*sweep.WithinBest)
+	use := "no concurrency can be recommended"
+	if k := c.Recommended(); k != nil {
+		use = fmt.Sprintf("use concurrency %s: %s, %s", ranged(k.N), perSec(k.Throughput), rule(c.Design))
 	}
 	if text, refused := doubtful(c.Results, "levels", trial.Cell.Doubt); len(refused) > 0 && (c.Fit == nil || c.Fit.Peak == nil) {
 		return text, refused
 	}
 	switch {
 	case c.Fit == nil:
-		return enough + "; no curve is fitted: " + c.NoFit, nil
+		return use + "; no curve is fitted: " + c.NoFit, nil
 	case c.Fit.Peak == nil:
-		return enough + "; the peak is unknown: " + c.Fit.NoPeak, nil
+		return use + "; the peak is unknown: " + c.Fit.NoPeak, nil
 	}
 	peak := fmt.Sprintf("the fitted curve peaks at %s, concurrency %s", perSec(c.Fit.Peak.Throughput.Value), whole(c.Fit.Peak.N.Value))
 	if code := missed(c.Fit); code != "" {
 		peak += fmt.Sprintf(", but misses the levels (%s)", code)
 	}
-	return enough + "; " + peak, nil
+	return use + "; " + peak, nil
 }
 
 // A Refusal is something that was asked for and is INVALID.

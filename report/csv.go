@@ -130,8 +130,9 @@ func (d *Document) csvSwept(c Curve, table *csv.Writer) {
 			table.Write(row.cells())
 		}
 	}
-	if c.Enough != nil && c.Best != nil {
+	if c.Enough != nil && c.Best != nil && c.Knee != nil {
 		answer("enough", c.Enough.N, usl.Estimate{Value: c.Enough.Throughput})
+		answer("knee", c.Knee.N, usl.Estimate{Value: c.Knee.Throughput})
 		answer("best", c.Best.N, usl.Estimate{Value: c.Best.Throughput})
 	}
 	if c.Fit != nil && c.Fit.Peak != nil {

@@ -62,7 +62,7 @@ func explored(v *view, c sweep.Curve) {
 // levels names the best measured level where the law has no peak, and the
 // smallest that is enough.
 func levels(v *view, c sweep.Curve) {
-	if c.Enough == nil || c.Best == nil {
+	if c.Enough == nil || c.Best == nil || c.Knee == nil {
 		return
 	}
 	text := ""
@@ -72,8 +72,9 @@ func levels(v *view, c sweep.Curve) {
 	if c.Fit == nil || c.Fit.Peak == nil {
 		text += fmt.Sprintf("The best level measured: concurrency %s (%s). ", estimate(c.Best.N, metric.Number), perSec(c.Best.Throughput))
 	}
-	v.say("%sThe smallest level within %g%% of the best throughput: concurrency %s (%s).", text, 100*sweep.WithinBest,
-		estimate(c.Enough.N, metric.Number), perSec(c.Enough.Throughput))
+	v.say("%sThe smallest level within %g%% of the best throughput: concurrency %s (%s). The level with the highest throughput ÷ response time: concurrency %s (%s).",
+		text, 100*cmp.Or(c.Design.Within, sweep.WithinBest), estimate(c.Enough.N, metric.Number), perSec(c.Enough.Throughput),
+		estimate(c.Knee.N, metric.Number), perSec(c.Knee.Throughput))
 }
 
 // residuals shows how far the law is from what was measured: the mean of the

@@ -8,6 +8,7 @@ import (
 	"contend/report/chart"
 	"contend/sweep"
 	"contend/trial"
+	"contend/usl"
 )
 
 // throughputCurve is the throughput of an arm over concurrency, with the fitted law.
@@ -36,13 +37,13 @@ func throughputCurve(c Curve) (picture, bool) {
 			pic.Bands = append(pic.Bands, chart.Band{AlongX: true, From: i.Low, To: i.High})
 		}
 	}
-	if c.Best != nil {
-		pic.Marks = append(pic.Marks, chart.Mark{At: c.Best.Throughput * (1 - sweep.WithinBest), Text: fmt.Sprintf("%.3g%% below the best", 100*sweep.WithinBest)})
+	if within := c.Design.Within; c.Best != nil && within > 0 {
+		pic.Marks = append(pic.Marks, chart.Mark{At: c.Best.Throughput * (1 - within), Text: fmt.Sprintf("%.3g%% below the best", 100*within)})
 	}
 	text, refused := best(c.Curve)
 	how := "Large dots are levels."
-	if c.Enough != nil && len(refused) == 0 {
-		pic.Marks = append(pic.Marks, enoughMark(c))
+	if use := c.Recommended(); use != nil && len(refused) == 0 {
+		pic.Marks = append(pic.Marks, useMark(use))
 		how = "Beyond the upright line more callers gain little."
 	}
 	if c.Fit != nil {
@@ -60,8 +61,8 @@ func throughputCurve(c Curve) (picture, bool) {
 	return picture{title: title, svg: pic.SVG(), legend: chart.Legend(pic.Series), table: t, how: how}, true
 }
 
-func enoughMark(c Curve) chart.Mark {
-	return chart.Mark{AlongX: true, At: c.Enough.N.Value, Text: "enough: " + metric.Number(c.Enough.N.Value)}
+func useMark(use *usl.Knee) chart.Mark {
+	return chart.Mark{AlongX: true, At: use.N.Value, Text: "use " + metric.Number(use.N.Value)}
 }
 
 // fitted is the law between the lowest and the highest level.
@@ -101,11 +102,11 @@ func responseCurve(c Curve) (picture, bool) {
 		}
 		t.rows = append(t.rows, row)
 	}
-	if _, refused := best(c.Curve); c.Enough != nil && len(refused) == 0 {
-		pic.Marks = append(pic.Marks, enoughMark(c))
+	if _, refused := best(c.Curve); c.Recommended() != nil && len(refused) == 0 {
+		pic.Marks = append(pic.Marks, useMark(c.Recommended()))
 	}
 	return picture{title: "Response time over concurrency", svg: pic.SVG(), legend: chart.Legend(pic.Series), table: t,
-		how: "What each answer pays for more callers: beyond what is enough, all of them wait longer."}, true
+		how: "What each answer pays for more callers: beyond the level to use, all of them wait longer."}, true
 }
 
 // besidePublished sets the published figures of a part beside ours, over concurrency.

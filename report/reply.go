@@ -10,9 +10,7 @@ import (
 
 	"contend/expect"
 	"contend/finding"
-	"contend/metric"
 	"contend/stat"
-	"contend/sweep"
 	"contend/trial"
 	"contend/usl"
 )
@@ -168,9 +166,9 @@ func (d *Document) remarks(at Place) []remark {
 	return remarks
 }
 
-// sweptRemark says which concurrency is enough.
+// sweptRemark says which concurrency to use.
 func sweptRemark(c Curve) remark {
-	r := remark{part: c.Part, standing: answered, verdict: "ENOUGH"}
+	r := remark{part: c.Part, standing: answered, verdict: "USE"}
 	of := ""
 	if c.Arm != "" {
 		of = c.Arm + ": "
@@ -179,19 +177,21 @@ func sweptRemark(c Curve) remark {
 		return remark{part: c.Part, standing: disbelieved, verdict: string(stat.Invalid), code: codes[0],
 			text: fmt.Sprintf("No result: the sweep of %s (%s)", cmp.Or(c.Arm, "the target"), enumerated(codes)), means: explained(codes[0])}
 	}
-	if c.Enough == nil {
+	use := c.Recommended()
+	if use == nil {
 		return remark{part: c.Part, standing: undecided, verdict: "-", text: of + "no concurrency can be recommended: " + c.NoFit}
 	}
-	n := metric.Number(c.Enough.N.Value)
-	if i := c.Enough.N.Interval; i != nil {
-		n += fmt.Sprintf(" (%s to %s)", metric.Number(i.Low), metric.Number(i.High))
+	if use.N.Interval != nil {
 		r.level = 1 - usl.Confidence
 	}
-	r.text = fmt.Sprintf("%sconcurrency %s is enough: %s", of, n, perSec(c.Enough.Throughput))
-	if at := atLevel(c.Curve, c.Enough.N.Value); at != nil {
+	r.text = fmt.Sprintf("%suse concurrency %s: %s", of, ranged(use.N), perSec(use.Throughput))
+	if at := atLevel(c.Curve, use.N.Value); at != nil {
 		r.text += ", median " + p50(at)
 	}
-	r.means = fmt.Sprintf("More callers add at most %g%% throughput.", 100*sweep.WithinBest)
+	if c.Design.Within > 0 && c.Knee != nil {
+		r.text += "; knee at " + ranged(c.Knee.N)
+	}
+	r.means = "This is " + rule(c.Design) + "."
 	if c.Bound != nil {
 		r.verdict, r.means = "LOWER BOUND", "Above it the load generator is the bottleneck, not the server."
 	}

@@ -28,7 +28,7 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 	if trial.NothingRight(c.Results) {
 		return d.nothingScreen(s, trial.MergeCells(c.Results))
 	}
-	s.first, s.trust = enough(c)
+	s.first, s.trust = recommended(c)
 	s.next = cmp.Or(d.Next, "add --full for the curve, its fit and every number")
 	switch {
 	case len(refused) > 0:
@@ -36,7 +36,10 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 		s.trust, _ = doubtful(c.Results, "levels", trial.Cell.Doubt)
 		s.next = d.afterDoubt(refused[0])
 	case c.TimeUp != nil:
-		s.first, s.mood = "So far: "+strings.ToLower(s.first[:1])+s.first[1:], doubted
+		s.first, s.mood = "Inconclusive so far: "+strings.ToLower(s.first[:1])+s.first[1:], doubted
+		if use := c.Recommended(); use != nil && !sweep.Settled(use) && use.N.Interval != nil {
+			s.first = fmt.Sprintf("Inconclusive: the concurrency to use is between %s and %s", metric.Number(use.N.Interval.Low), metric.Number(use.N.Interval.High))
+		}
 		s.trust = "Time was up: " + c.TimeUp.Lacks
 		s.next = cmp.Or(d.Next, "run the same command with a longer -d")
 	case c.Bound != nil:
@@ -69,20 +72,22 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 
 const notAdvised = "No result: no concurrency can be recommended"
 
-// enough says the smallest sufficient concurrency, what more callers would give, and the
+// recommended says the concurrency to use, what more callers would give, and the
 // status of that.
-func enough(c sweep.Curve) (first, trust string) {
-	if c.Enough == nil || c.Best == nil {
+func recommended(c sweep.Curve) (first, trust string) {
+	use := c.Recommended()
+	if use == nil || c.Best == nil {
 		return notAdvised, strings.TrimPrefix(c.NoFit, "usl: ")
 	}
-	at, most := atLevel(c, c.Enough.N.Value), atLevel(c, c.Best.N.Value)
-	first = fmt.Sprintf("Use concurrency %s: %s", metric.Number(c.Enough.N.Value), perSec(c.Enough.Throughput))
+	at, most := atLevel(c, use.N.Value), atLevel(c, c.Best.N.Value)
+	first = fmt.Sprintf("Use concurrency %s: %s", ranged(use.N), perSec(use.Throughput))
 	if at != nil {
 		first += ", median " + p50(at)
 	}
-	if most != nil && c.Best.N.Value > c.Enough.N.Value {
-		first += fmt.Sprintf(". The best level gave %.1f%% more, median %s.", 100*max(0, c.Best.Throughput/c.Enough.Throughput-1), p50(most))
-	} else if highest := c.Results[len(c.Results)-1].Concurrency; float64(highest) > c.Enough.N.Value {
+	if at != nil && most != nil && c.Best.N.Value > use.N.Value {
+		first += fmt.Sprintf(". Concurrency %s: %.1f%% more, %.2g times the median.", metric.Number(c.Best.N.Value),
+			100*max(0, c.Best.Throughput/use.Throughput-1), float64(most.Response.Quantile(0.5))/float64(at.Response.Quantile(0.5)))
+	} else if highest := c.Results[len(c.Results)-1].Concurrency; float64(highest) > use.N.Value {
 		first += ". More callers gave no more throughput."
 	} else {
 		first += ". This was the highest level tried."
@@ -141,6 +146,22 @@ func atLevel(c sweep.Curve, n float64) *trial.Cell {
 
 func p50(c *trial.Cell) string { return metric.Duration(float64(c.Response.Quantile(0.5))) }
 
+// ranged is a level with its interval, if that is more than the level: 4 (3 to 6).
+func ranged(n usl.Estimate) string {
+	if n.Interval == nil || n.Interval.Low == n.Interval.High {
+		return metric.Number(n.Value)
+	}
+	return fmt.Sprintf("%s (%s to %s)", metric.Number(n.Value), metric.Number(n.Interval.Low), metric.Number(n.Interval.High))
+}
+
+// rule says what the recommended level is.
+func rule(d sweep.Design) string {
+	if d.Within > 0 {
+		return fmt.Sprintf("the smallest concurrency within %g%% of the best throughput", 100*d.Within)
+	}
+	return "the knee, with the highest throughput ÷ response time"
+}
+
 // levelRows draws throughput over concurrency, with the level to use marked if it is valid.
 func levelRows(c sweep.Curve, believed bool) []string {
 	highest := 1.0
@@ -151,21 +172,22 @@ func levelRows(c sweep.Curve, believed bool) []string {
 	if len(shown) < len(c.Results) {
 		count = fmt.Sprintf("%d of %d levels", len(shown), len(c.Results))
 	}
-	t := table{columns: []string{"concurrency", "throughput", "median", count}}
+	use := c.Recommended()
+	t := table{columns: []string{"concurrency", "throughput", "median", "p99", count}}
 	for _, i := range shown {
 		cell := c.Results[i]
-		median, bar := "-", ""
+		median, p99, bar := "-", "-", ""
 		if cell.ThroughputPerSec > 0 {
-			median, bar = figure(metric.ResponseP50, cell), marks(cell.ThroughputPerSec/highest)
+			median, p99, bar = figure(metric.ResponseP50, cell), figure(metric.ResponseP99, cell), marks(cell.ThroughputPerSec/highest)
 		}
-		if believed && c.Enough != nil && c.Enough.N.Value == float64(cell.Concurrency) {
+		if believed && use != nil && use.N.Value == float64(cell.Concurrency) {
 			bar += "  ← use this"
 		}
-		t.rows = append(t.rows, []string{strconv.Itoa(cell.Concurrency), figure(metric.Throughput, cell), median, bar})
+		t.rows = append(t.rows, []string{strconv.Itoa(cell.Concurrency), figure(metric.Throughput, cell), median, p99, bar})
 	}
 	lines := t.lines()
-	if believed && c.Enough != nil {
-		lines = append(lines, fmt.Sprintf("  use this: the smallest concurrency within %g%% of the best throughput", 100*sweep.WithinBest))
+	if believed && use != nil {
+		lines = append(lines, "  use this: "+rule(c.Design))
 	}
 	return lines
 }
@@ -182,8 +204,8 @@ func shownLevels(c sweep.Curve) []int {
 	}
 	add(0)
 	add(n - 1)
-	if c.Enough != nil {
-		add(slices.IndexFunc(c.Results, func(cell trial.Cell) bool { return c.Enough.N.Value == float64(cell.Concurrency) }))
+	if use := c.Recommended(); use != nil {
+		add(slices.IndexFunc(c.Results, func(cell trial.Cell) bool { return use.N.Value == float64(cell.Concurrency) }))
 	}
 	for step := max(1, (n+mostLevels-1)/mostLevels); step > 0 && len(shown) < min(n, mostLevels); step-- {
 		for i := 0; i < n; i += step {

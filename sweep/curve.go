@@ -1,8 +1,10 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"contend/finding"
@@ -13,7 +15,7 @@ import (
 
 // Derive computes the figures of the visits, Results and the fit.
 func (c *Curve) Derive() {
-	c.Results, c.Fit, c.NoFit, c.LeftOut, c.Best, c.Enough = nil, nil, "", "", nil, nil
+	c.Results, c.Fit, c.NoFit, c.LeftOut, c.Best, c.Enough, c.Knee = nil, nil, "", "", nil, nil, nil
 	for _, e := range c.Explored {
 		e.Derive()
 	}
@@ -28,14 +30,108 @@ func (c *Curve) Derive() {
 	if best, err := usl.WithinOfBest(points, 0, c.Design.Seed); err == nil {
 		c.Best = &best
 	}
-	if enough, err := usl.WithinOfBest(points, WithinBest, c.Design.Seed); err == nil {
+	if enough, err := usl.WithinOfBest(points, cmp.Or(c.Design.Within, WithinBest), c.Design.Seed); err == nil {
 		c.Enough = &enough
+	}
+	if knee, err := usl.MostPower(levelled(c.Visits), c.Design.Seed); err == nil {
+		i := slices.IndexFunc(c.Results, func(level trial.Cell) bool { return float64(level.Concurrency) == knee.N.Value })
+		knee.Throughput = c.Results[i].ThroughputPerSec
+		c.Knee = &knee
 	}
 	c.fit(points)
 	c.Bound = c.bound()
 	for i := range c.Results {
 		c.Results[i].Warnings = append(c.Results[i].Warnings, c.Warmup.Findings()...)
 	}
+}
+
+// levelled are the visits without what made whole rounds faster or slower, such as a process with a luckier layout of
+// memory: log X is the sum of a level's part and a round's, fitted by alternating least squares, and the round's is
+// taken out. The rounds after the first few have some levels only, so that means alone would mix the two.
+func levelled(visits []trial.Cell) []usl.Point {
+	ofLevel, ofRound := map[int]float64{}, map[int]float64{}
+	var whole []trial.Cell
+	for _, v := range visits {
+		if !v.Incomplete() && v.ThroughputPerSec > 0 {
+			whole = append(whole, v)
+		}
+	}
+	centre := func(key func(trial.Cell) int, rest func(trial.Cell) float64) map[int]float64 {
+		sums, counts := map[int]float64{}, map[int]float64{}
+		for _, v := range whole {
+			sums[key(v)] += math.Log(v.ThroughputPerSec) - rest(v)
+			counts[key(v)]++
+		}
+		for k := range sums {
+			sums[k] /= counts[k]
+		}
+		return sums
+	}
+	for range levellings {
+		ofLevel = centre(func(v trial.Cell) int { return v.Concurrency }, func(v trial.Cell) float64 { return ofRound[v.Round] })
+		ofRound = centre(func(v trial.Cell) int { return v.Round }, func(v trial.Cell) float64 { return ofLevel[v.Concurrency] })
+	}
+	var points []usl.Point
+	for _, v := range whole {
+		points = append(points, usl.Point{N: float64(v.Concurrency), X: v.ThroughputPerSec / math.Exp(ofRound[v.Round])})
+	}
+	return points
+}
+
+// levellings are more than it takes until the parts no longer change.
+const levellings = 20
+
+// Recommended is the level that the design asks for; nil: there is none.
+func (c *Curve) Recommended() *usl.Knee {
+	if c.Design.Within > 0 {
+		return c.Enough
+	}
+	return c.Knee
+}
+
+// settledRatio is how far either end of the interval of what is recommended may be from it, as a ratio; one level
+// off is close enough, too. Whoever sets up a pool does not care about less.
+const settledRatio = 1.5
+
+// Settled says that a level is known well enough to go by it; false for nil.
+func Settled(k *usl.Knee) bool {
+	if k == nil || k.N.Interval == nil {
+		return false
+	}
+	n, i := k.N.Value, k.N.Interval
+	return i.Low >= min(n/settledRatio, n-1) && i.High <= max(n*settledRatio, n+1)
+}
+
+// Between returns those of the levels, in ascending order, that are to be measured again: those between which the
+// knees lie by their intervals, with one more on either side. A knee may be nil.
+func Between(levels []int, knees ...*usl.Knee) []int {
+	levels = slices.Sorted(slices.Values(levels))
+	again := map[int]bool{}
+	for _, k := range knees {
+		if k == nil || k.N.Interval == nil {
+			continue
+		}
+		first := slices.IndexFunc(levels, func(n int) bool { return float64(n) > k.N.Interval.Low }) // above the last that is not
+		last := slices.IndexFunc(levels, func(n int) bool { return float64(n) >= k.N.Interval.High })
+		if first < 0 {
+			first = len(levels)
+		}
+		if last < 0 {
+			last = len(levels) - 1
+		}
+		for _, n := range levels[max(first-2, 0):min(last+2, len(levels))] {
+			again[n] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(again))
+}
+
+// undecided are the levels that say more about what is recommended: of what is near the best, those around the best, too.
+func (c *Curve) undecided(levels []int) []int {
+	if c.Design.Within > 0 {
+		return Between(levels, c.Enough, c.Best)
+	}
+	return Between(levels, c.Knee)
 }
 
 // byLevel merges the visits of each level.

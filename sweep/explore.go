@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -21,13 +22,14 @@ const (
 // is told another.
 const DefaultLimit = 1024
 
-// Explore chooses the levels that a sweep should measure, 1 to limit. It calls
+// Explore chooses the levels that a sweep should measure, 1 to ExtendTo. It calls
 // measure with doubled levels from 1 on, until throughput has clearly fallen or
-// no longer grows, and takes levels in even ratios around the best of what it
-// saw. measure returns the throughput per second, or false where that must not
-// be believed, which ends the doubling: at 1 with that level alone. An error ends it without
+// no longer grows, and takes levels in even ratios around the answer that they suggest:
+// the knee, or the best of them where Within is set. measure returns the throughput per second,
+// or false where that is not valid, which ends the doubling: at 1 with that level alone. An error ends it without
 // levels.
-func Explore(limit int, measure func(level int) (float64, bool, error)) ([]int, error) {
+func (d Design) Explore(measure func(level int) (float64, bool, error)) ([]int, error) {
+	limit := cmp.Or(d.ExtendTo, DefaultLimit)
 	var seen []usl.Point
 	for level := 1; level > 0; level = nextDoubled(seen, limit) {
 		perSec, believed, err := measure(level)
@@ -43,7 +45,10 @@ func Explore(limit int, measure func(level int) (float64, bool, error)) ([]int, 
 		}
 		seen = append(seen, usl.Point{N: float64(level), X: perSec})
 	}
-	return chooseLevels(seen, limit), nil
+	if d.Within > 0 {
+		return aroundBest(seen, limit), nil
+	}
+	return aroundKnee(seen, limit), nil
 }
 
 // nextDoubled returns the level to explore after those seen, or 0.
@@ -75,10 +80,10 @@ func best(points []usl.Point) usl.Point {
 
 func bestOf(points []usl.Point) float64 { return best(points).X }
 
-// chooseLevels returns the levels to measure: 1, the region in which the levels
+// aroundBest returns the levels to measure where throughput decides: 1, the region in which the levels
 // seen came near the best, with one level more on either side, and between 1 and the
 // region as many as leave no wide step: a little less throughput may be enough.
-func chooseLevels(seen []usl.Point, limit int) []int {
+func aroundBest(seen []usl.Point, limit int) []int {
 	best := best(seen)
 	near := func(p usl.Point) bool { return p.X >= fallen*best.X }
 	first := slices.IndexFunc(seen, near)
@@ -87,6 +92,27 @@ func chooseLevels(seen []usl.Point, limit int) []int {
 		last++
 	}
 	low, high := seen[max(first-1, 0)].N, seen[min(last+1, len(seen)-1)].N
+	return filled(low, high, limit)
+}
+
+// aroundKnee returns the levels to measure where throughput ÷ response time decides: from half of the level where it
+// was highest to twice that, and up to the highest level seen as many as leave no wide step, which show what more
+// callers bring.
+func aroundKnee(seen []usl.Point, limit int) []int {
+	power := func(p usl.Point) float64 { return p.X * p.X / p.N }
+	knee := slices.MaxFunc(seen, func(a, b usl.Point) int { return cmp.Compare(power(a), power(b)) }).N
+	low, high, highest := max(1, knee/2), min(2*knee, float64(limit)), int(seen[len(seen)-1].N)
+	levels := filled(low, high, limit)
+	for more := int(high); more < highest; {
+		more = min(widestStep*more, highest)
+		levels = append(levels, more)
+	}
+	distinct(&levels)
+	return levels
+}
+
+// filled returns seven levels in even ratios from low to high, 1, and what leaves no wide step between; six levels at least.
+func filled(low, high float64, limit int) []int {
 	levels := []int{1}
 	for i := range regionLevels {
 		share := float64(i) / (regionLevels - 1)

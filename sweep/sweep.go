@@ -5,6 +5,7 @@ package sweep
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -31,13 +32,16 @@ type Design struct {
 	// over the level under way is dropped.
 	Duration time.Duration `json:"duration_ns,omitempty" file:"sweep.duration" flag:"duration,d" default:"30s" min:"0s" max:"720h" words:"time limit for the whole sweep; 0s: none"`
 	// Visits is how often each level is measured, each time in a fresh process
-	// and a fresh random order of the levels. 0: 10 times, or as often as the time
-	// allows; with fewer than 3 the sweep is not done.
-	Visits int `json:"visits,omitempty" file:"sweep.visits" min:"0" max:"1000" words:"how many *times* to measure each level, each time in a fresh process (3 to 10, as time allows)"`
+	// and a fresh random order of the levels. 0: 3 times, and then those between which the
+	// answer lies until it is certain (Settled) or the time is up; with fewer the sweep is not done.
+	Visits int `json:"visits,omitempty" file:"sweep.visits" min:"0" max:"1000" words:"how many *times* to measure each level, each time in a fresh process (3, and those around the answer until it is certain)"`
 	// Block is the measured length of a visit to a level; it is stretched as in
 	// a comparison. 0: it is chosen in each visit, so that some 200 answers come in it,
 	// from 200 ms to 1 s or a sixtieth of Duration.
 	Block time.Duration `json:"block_ns,omitempty" file:"load.duration" flag:"block" min:"0s" max:"720h" words:"measured *length* of a run at a level, extended to four response times if that is longer (chosen: 200 responses, within 200ms to 1s)"`
+	// Within has the smallest level recommended whose throughput is at most this share below the best one's; 0: the
+	// knee, the level with the highest throughput ÷ response time.
+	Within float64 `json:"within" file:"sweep.within" flag:"within" unit:"percent" default:"0%" min:"0%" below:"100%" words:"recommend the smallest concurrency within this *share* of the best throughput; 0%: the knee, with the highest throughput ÷ response time"`
 	// Warmup is driven and discarded at least before each visit to a level, and until the
 	// throughput is steady.
 	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"100ms" min:"0s" max:"720h" words:"minimum warm-up before each run; it continues until throughput is steady (with --rate: before each attempt, 300ms)"`
@@ -58,8 +62,17 @@ func (d Design) Validate() error {
 }
 
 // WithinBest is the shortfall from the best throughput at which more concurrency is
-// hardly worth having.
+// hardly worth having, where Design.Within does not say another.
 const WithinBest = 0.05
+
+// UnmarshalJSON reads designs from before the knee was what a sweep looks for, too: those looked for WithinBest.
+func (d *Design) UnmarshalJSON(text []byte) error {
+	type plain Design
+	before := plain{Within: WithinBest}
+	err := json.Unmarshal(text, &before)
+	*d = Design(before)
+	return err
+}
 
 // A Curve is the throughput of one arm over levels of concurrency. Every
 // figure can be recomputed by Derive from Design and Visits.
@@ -88,8 +101,10 @@ type Curve struct {
 	LeftOut string `json:"left_out,omitempty"`
 	// Best is the measured level with the highest throughput.
 	Best *usl.Knee `json:"best,omitempty"`
-	// Enough is the smallest measured level within 5% of the best throughput.
+	// Enough is the smallest measured level within Design.Within of the best throughput, or else within 5%.
 	Enough *usl.Knee `json:"enough,omitempty"`
+	// Knee is the measured level with the highest throughput ÷ response time.
+	Knee *usl.Knee `json:"knee,omitempty"`
 	// Bound is set where the generator was the limit.
 	Bound *Bound `json:"bound,omitempty"`
 }
@@ -136,9 +151,16 @@ func (s *sweeping) run(ctx context.Context) error {
 	if len(s.levels) == 0 {
 		err = s.explore(ctx)
 	}
-	_, most := s.curve.Design.visits()
+	least, most := s.curve.Design.visits()
 	for n := 1; n <= most && err == nil && !trial.IsTimeUp(ctx) && !trial.NothingRight(s.curve.Visits); n++ {
-		err = s.visit(ctx, n)
+		levels := s.levels
+		if n > least {
+			if s.curve.Derive(); Settled(s.curve.Recommended()) {
+				break
+			}
+			levels = s.curve.undecided(s.levels)
+		}
+		err = s.visit(ctx, n, levels)
 	}
 	return err
 }
@@ -179,7 +201,7 @@ func (s *sweeping) explore(ctx context.Context) error {
 		return err
 	}
 	c := s.curve
-	s.levels, err = Explore(cmp.Or(c.Design.ExtendTo, DefaultLimit), func(level int) (float64, bool, error) {
+	s.levels, err = c.Design.Explore(func(level int) (float64, bool, error) {
 		if s.cut = len(c.Explored) > 0 && s.exploredLongEnough(); s.cut {
 			c.Ceiling = fmt.Sprintf("a third of the %v time limit was over", c.Design.Duration)
 			return 0, false, nil
@@ -206,14 +228,14 @@ func (s *sweeping) explore(ctx context.Context) error {
 	return errors.Join(unlessTimeUp(ctx, err), live.End(ctx))
 }
 
-// visit starts the arm afresh and drives it at every level once.
-func (s *sweeping) visit(ctx context.Context, n int) error {
+// visit restarts the arm and drives it at each of the levels once.
+func (s *sweeping) visit(ctx context.Context, n int, levels []int) error {
 	live, err := s.arm.Launch(ctx, trial.Setup{})
 	if err != nil {
 		return unlessTimeUp(ctx, err)
 	}
-	for _, i := range s.random.Perm(len(s.levels)) {
-		if err = s.keep(ctx, live, n, s.levels[i]); err != nil {
+	for _, i := range s.random.Perm(len(levels)) {
+		if err = s.keep(ctx, live, n, levels[i]); err != nil {
 			break
 		}
 	}
@@ -243,12 +265,12 @@ func (s *sweeping) report(label string, level int) {
 	if s.observe == nil {
 		return
 	}
-	_, visits := s.curve.Design.visits()
+	visits, _ := s.curve.Design.visits()
 	done, all := len(s.curve.Visits), visits*max(minLevels, len(s.levels))
 	if explored := len(s.curve.Explored); explored > 0 {
 		done, all = done+explored, all+max(minLevels, explored)
 	}
-	share := float64(done) / float64(all)
+	share := min(1, float64(done)/float64(all))
 	if most := s.curve.Design.Duration; most > 0 {
 		share = max(share, min(1, time.Since(s.begun).Seconds()/most.Seconds()))
 	}
@@ -258,8 +280,7 @@ func (s *sweeping) report(label string, level int) {
 
 // keep measures a level for the curve.
 func (s *sweeping) keep(ctx context.Context, live *trial.Live, visit, n int) error {
-	_, most := s.curve.Design.visits()
-	s.report(fmt.Sprintf("run %d of %d", visit, most), n)
+	s.report(fmt.Sprintf("run %d", visit), n)
 	cell, err := s.level(ctx, live, visit, n)
 	if err != nil {
 		return err

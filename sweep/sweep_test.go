@@ -19,11 +19,16 @@ import (
 
 // following answers as the law says for the number of iterations in flight.
 func following(law usl.Model) load.Func {
+	return answering(func(n int) float64 { return law.Throughput(float64(n)) })
+}
+
+// answering answers so many a second for the number of iterations in flight.
+func answering(perSec func(inFlight int) float64) load.Func {
 	var inFlight atomic.Int64
 	return func(context.Context) (load.Outcome, error) {
-		n := float64(inFlight.Add(1))
+		n := int(inFlight.Add(1))
 		defer inFlight.Add(-1)
-		time.Sleep(time.Duration(n / law.Throughput(n) * float64(time.Second)))
+		time.Sleep(time.Duration(float64(n) / perSec(n) * float64(time.Second)))
 		return load.Outcome{}, nil
 	}
 }
@@ -36,7 +41,7 @@ func TestSweepChoosesItsLevels(t *testing.T) {
 			started++
 			return &trial.Live{Address: "s", Target: following(usl.Model{Beta: 0.0025, Gamma: 100})}, nil
 		}}
-		d := Design{Visits: 3, Block: time.Second, Warmup: 100 * time.Millisecond, Seed: 1}
+		d := Design{Within: WithinBest, Visits: 3, Block: time.Second, Warmup: 100 * time.Millisecond, Seed: 1}
 		curve, err := Run(t.Context(), server, load.Plan{}, d, nil)
 		if err != nil {
 			t.Fatal(err)

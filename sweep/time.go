@@ -15,8 +15,8 @@ import (
 
 // How the time is spent: conventions of this project, argued in docs/measuring.md.
 const (
-	leastVisits    = 3 // of each level, unless told
-	mostVisits     = 10
+	leastVisits    = 3  // of each level, unless told
+	mostVisits     = 60 // of those between which the answer lies
 	shortestBlock  = 200 * time.Millisecond
 	longestBlock   = time.Second
 	blocksOfTime   = 60 // that the whole has room for at least
@@ -60,11 +60,11 @@ func (d Design) Outline() string {
 			text += fmt.Sprintf(", and on up to %d while throughput grows", d.ExtendTo)
 		}
 	}
-	visits := fmt.Sprintf("%d to %d runs", leastVisits, mostVisits)
+	visits, more := leastVisits, ", and more where the answer lies"
 	if d.Visits > 0 {
-		visits = fmt.Sprintf("%d runs", d.Visits)
+		visits, more = d.Visits, ""
 	}
-	return fmt.Sprintf("%s, %s of at least %v at each", text, visits, d.block(0))
+	return fmt.Sprintf("%s, %d runs of at least %v at each%s", text, visits, d.block(0), more)
 }
 
 // leastLevels are the levels that an answer takes at least, and how often each is
@@ -134,11 +134,24 @@ func (s *sweeping) timeUp() *trial.TimeUp {
 		return &trial.TimeUp{Lacks: fmt.Sprintf("no level above concurrency %d was tried", s.curve.Explored[len(s.curve.Explored)-1].Concurrency),
 			Needs: trial.RoundUp(2 * took)}
 	case made == all:
-		return nil
+		return s.unsettled(took)
 	}
 	needs := time.Duration(float64(took) * float64(all) / float64(max(made, 1)))
 	return &trial.TimeUp{Lacks: fmt.Sprintf("%d of the %d runs at %d levels were made", made, all, len(s.levels)),
 		Needs: trial.RoundUp(needs + needs/10)}
+}
+
+// unsettled says between which levels the answer lies if it is not certain enough; nil: it is, or nobody asked.
+// An interval becomes narrower with the square root of the time.
+func (s *sweeping) unsettled(took time.Duration) *trial.TimeUp {
+	c := s.curve
+	c.Derive()
+	if k := c.Recommended(); c.Design.Visits == 0 && k != nil && k.N.Interval != nil && !Settled(k) {
+		wide := math.Log(k.N.Interval.High/k.N.Interval.Low) / (2 * math.Log(settledRatio))
+		needs := time.Duration(float64(took) * max(1.5, wide*wide))
+		return &trial.TimeUp{Lacks: fmt.Sprintf("the concurrency to use is between %g and %g", k.N.Interval.Low, k.N.Interval.High), Needs: trial.RoundUp(needs)}
+	}
+	return nil
 }
 
 // unlessTimeUp drops the error of what was under way when the time was up.

@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -82,37 +83,105 @@ func TestFirstLevelShowsThatTimeIsTooShort(t *testing.T) {
 	})
 }
 
-// Of a sweep that is not told how often, each level is visited as often as time allows, ten times at most.
-func TestVisitsFillTheTime(t *testing.T) {
-	for most, visits := range map[time.Duration][2]int{30 * time.Second: {3, 7}, 3 * time.Minute: {10, 10}} {
+// A sweep that is not told how often ends once its answer is certain; until then only the levels around it are
+// measured again. Of this law power is highest at N = √(1 ÷ 3β) = 11.5. That all of a process is faster or slower
+// does not matter, but that some levels are leaves it open for longer.
+func TestSweepEndsWhenItsAnswerIsCertain(t *testing.T) {
+	for _, differ := range []struct{ starts, levels float64 }{{0, 0}, {0.3, 0}, {0, 0.08}} {
 		synctest.Test(t, func(t *testing.T) {
-			begun := time.Now()
-			server := trialtest.Arm("s", following(usl.Model{Beta: 0.0025, Gamma: 100}))
-			curve, err := Run(t.Context(), server, load.Plan{}, Design{Duration: most, Warmup: 100 * time.Millisecond, Seed: 1}, nil)
-			if err != nil || curve.TimeUp != nil {
-				t.Fatalf("%v, %+v", err, curve)
+			starts := 0
+			server := trial.Arm{Name: "s", Start: func(context.Context, trial.Setup) (*trial.Live, error) {
+				starts++
+				law := usl.Model{Beta: 0.0025, Gamma: 100 * (1 + differ.starts*float64(starts%3-1))}
+				return &trial.Live{Address: "s", Target: answering(func(n int) float64 {
+					return law.Throughput(float64(n)) * (1 + differ.levels*float64((starts+n)%3-1))
+				})}, nil
+			}}
+			begun, d := time.Now(), Design{Duration: 3 * time.Minute, Warmup: 100 * time.Millisecond, Seed: 1}
+			curve, err := Run(t.Context(), server, load.Plan{}, d, nil)
+			if err != nil || curve.TimeUp != nil || !Settled(curve.Recommended()) || time.Since(begun) > d.Duration+underWay {
+				t.Fatalf("%v, %+v after %v", err, curve.Knee, time.Since(begun))
 			}
-			if took := time.Since(begun); took > most+answering {
-				t.Errorf("it took %v of %v", took, most)
+			if k := curve.Knee.N; k.Value < 10 || k.Value > 13 || k.Interval.Low < 8 || k.Interval.High > 18 {
+				t.Errorf("the knee is %v, %+v", k.Value, *k.Interval)
 			}
 			counts := map[int]int{}
 			for _, v := range curve.Visits {
 				counts[v.Concurrency]++
 			}
-			for level, n := range counts {
-				if n < visits[0] || n > visits[1] {
-					t.Errorf("%d visits to level %d within %v", n, level, most)
-				}
+			if highest := slices.Max(concurrencies(curve.Results)); counts[1] != leastVisits || counts[highest] != leastVisits {
+				t.Errorf("differing by %v: the ends are measured %d and %d times", differ, counts[1], counts[highest])
 			}
-			if curve.Fit == nil || curve.Fit.Peak == nil || curve.Fit.Peak.Optimum < 17 || curve.Fit.Peak.Optimum > 23 {
-				t.Errorf("fit %+v, %s", curve.Fit, curve.NoFit)
+			if more := counts[int(curve.Knee.N.Value)] > leastVisits; more != (differ.levels > 0) {
+				t.Errorf("differing by %v: visits %v", differ, counts)
 			}
 		})
 	}
 }
 
-// answering is how long the iterations under way may take when the time is up.
-const answering = 100 * time.Millisecond
+// A pool answers twice as much with twice the callers up to 8, and no more beyond.
+func TestKneeOfAPool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := make(chan struct{}, 8)
+		server := trialtest.Arm("s", func(context.Context) (load.Outcome, error) {
+			pool <- struct{}{}
+			time.Sleep(2 * time.Millisecond)
+			<-pool
+			return load.Outcome{}, nil
+		})
+		curve, err := Run(t.Context(), server, load.Plan{}, Design{Duration: 30 * time.Second, Warmup: 100 * time.Millisecond, Seed: 1}, nil)
+		if err != nil || curve.TimeUp != nil || curve.Knee.N.Value != 8 {
+			t.Fatalf("%v, %+v, %+v", err, curve.Knee, curve.TimeUp)
+		}
+	})
+}
+
+// A knee is known well enough when its interval reaches from two thirds of it to one and a half times it, or one level further.
+func TestSettled(t *testing.T) {
+	for _, tt := range []struct {
+		n, low, high float64
+		want         bool
+	}{
+		{12, 8, 18, true},
+		{12, 7, 18, false},
+		{12, 8, 19, false},
+		{1, 1, 2, true},
+		{2, 1, 3, true},
+		{2, 1, 4, false},
+	} {
+		k := usl.Knee{N: usl.Estimate{Value: tt.n, Interval: &usl.Interval{Low: tt.low, High: tt.high}}}
+		if got := Settled(&k); got != tt.want {
+			t.Errorf("%v (%v to %v): %v", tt.n, tt.low, tt.high, got)
+		}
+	}
+	if Settled(nil) || Settled(&usl.Knee{N: usl.Estimate{Value: 3}}) {
+		t.Error("settled without an interval")
+	}
+}
+
+func TestBetween(t *testing.T) {
+	knee := func(low, high float64) *usl.Knee {
+		return &usl.Knee{N: usl.Estimate{Value: low, Interval: &usl.Interval{Low: low, High: high}}}
+	}
+	levels := []int{16, 1, 2, 4, 8, 32, 64}
+	for _, tt := range []struct {
+		knees []*usl.Knee
+		want  []int
+	}{
+		{[]*usl.Knee{knee(4, 8)}, []int{2, 4, 8, 16}},
+		{[]*usl.Knee{knee(1, 1)}, []int{1, 2}},
+		{[]*usl.Knee{knee(5, 6)}, []int{2, 4, 8, 16}}, // between two levels: 4 and 8, and one more on either side
+		{[]*usl.Knee{knee(1, 1), nil, knee(64, 64)}, []int{1, 2, 32, 64}},
+		{nil, nil},
+	} {
+		if got := Between(levels, tt.knees...); !slices.Equal(got, tt.want) {
+			t.Errorf("%v, want %v", got, tt.want)
+		}
+	}
+}
+
+// underWay is how long iterations may take that are under way when the time is up.
+const underWay = 100 * time.Millisecond
 
 // A sweep whose time is up has what it measured, and how long the whole takes. Two levels of 340 ms, visited
 // 10 times, take 6.8 s, but for the starts, which nothing foresees.
@@ -125,7 +194,7 @@ func TestTimeUp(t *testing.T) {
 		d := Design{Levels: []int{1, 2}, Duration: 8 * time.Second, Visits: 10, Block: 200 * time.Millisecond, Warmup: 100 * time.Millisecond, Seed: 1}
 		begun := time.Now()
 		curve, err := Run(t.Context(), slow, load.Plan{}, d, nil)
-		if err != nil || time.Since(begun) > d.Duration+answering {
+		if err != nil || time.Since(begun) > d.Duration+underWay {
 			t.Fatalf("%v after %v", err, time.Since(begun))
 		}
 		// A visit takes 1.68 s: in 8 s four whole ones, and none of the fifth. What is under way may end after it: 20 ÷ 8 · 8

@@ -3,12 +3,12 @@ package usl
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 )
 
-// A Knee is the smallest measured level whose mean throughput is nearly that of
-// the best one: more concurrency is hardly worth having. It needs no law.
+// A Knee is a measured level of concurrency beyond which more is hardly worth having. It needs no law.
 type Knee struct {
 	// N is the level. Its interval is nil where a level was visited once.
 	N Estimate `json:"n"`
@@ -24,31 +24,99 @@ func WithinOfBest(points []Point, share float64, seed uint64) (Knee, error) {
 	if !(share >= 0 && share <= 1) {
 		return Knee{}, fmt.Errorf("usl: share is %v; expected 0 to 1", share)
 	}
+	return kneeOf(points, seed, func(levels []level) (float64, level) {
+		best := slices.MaxFunc(levels, func(a, b level) int { return cmp.Compare(a.mean, b.mean) })
+		found := levels[slices.IndexFunc(levels, func(l level) bool { return l.mean >= (1-share)*best.mean })]
+		return found.n, found
+	})
+}
+
+// MostPower returns the level with the most power, which is throughput ÷ response time (Kleinrock 1979, "Power and
+// deterministic rules of thumb for probabilistic problems in computer communications", ICC). By Little's law that is
+// X² ÷ N where callers do not think. Beyond the knee doubling the concurrency brings less than √2 times the throughput.
+// Interval and errors are as those of WithinOfBest; the interval holds where the peak of power lies, which may be
+// between two levels.
+func MostPower(points []Point, seed uint64) (Knee, error) { return kneeOf(points, seed, mostPower) }
+
+// kneeOf finds a knee in the means of all visits, and its interval. choose returns where it lies, and the level that
+// is closest to that.
+func kneeOf(points []Point, seed uint64, choose func([]level) (float64, level)) (Knee, error) {
 	levels, err := group(points)
 	if err != nil {
 		return Knee{}, err
 	}
-	s := newSample(levels, len(points))
-	found := s.withinOfBest(share)
+	_, found := choose(levels)
 	knee := Knee{N: Estimate{Value: found.n}, Throughput: found.mean}
 	if slices.ContainsFunc(levels, func(l level) bool { return len(l.visits) < 2 }) {
 		return knee, nil
 	}
+	s := newSample(levels, len(points))
 	random := rand.New(rand.NewPCG(seed, 1))
-	drawn := sample{levels: slices.Clone(levels)}
+	drawn := slices.Clone(levels)
 	values := make([]float64, resamples)
 	for i := range values {
 		for j, l := range levels {
-			drawn.levels[j].mean = s.draw(l, nil, random)
+			drawn[j].mean = s.draw(l, nil, random)
 		}
-		values[i] = drawn.withinOfBest(share).n
+		values[i], _ = choose(drawn)
 	}
-	knee.N.Interval = percentileInterval(values)
+	interval := percentileInterval(values)
+	interval.Low, interval.High = min(math.Floor(interval.Low), found.n), max(math.Ceil(interval.High), found.n)
+	knee.N.Interval = interval
 	return knee, nil
 }
 
-func (s *sample) withinOfBest(share float64) level {
-	best := slices.MaxFunc(s.levels, func(a, b level) int { return cmp.Compare(a.mean, b.mean) })
-	i := slices.IndexFunc(s.levels, func(l level) bool { return l.mean >= (1-share)*best.mean })
-	return s.levels[i]
+// nearPeak is the share of the most power from which on levels take part in the parabola that finds its peak: the
+// curve of the law is one there within a few percent, and a sharp bend shifts it by less than a fifth.
+const nearPeak = 0.8
+
+// mostPower fits a parabola to log power over log N around the highest, since power is flat there and the noise of
+// single levels would decide. Without three levels there, or without a peak between them, the highest it is.
+func mostPower(levels []level) (float64, level) {
+	logPower := func(l level) float64 { return 2*math.Log(l.mean) - math.Log(l.n) }
+	byPower := func(a, b level) int { return cmp.Compare(logPower(a), logPower(b)) }
+	top := slices.MaxFunc(levels, byPower)
+	i := slices.IndexFunc(levels, func(l level) bool { return l.n == top.n })
+	low, high := i, i
+	for low > 0 && logPower(levels[low-1]) >= logPower(top)+math.Log(nearPeak) {
+		low--
+	}
+	for high+1 < len(levels) && logPower(levels[high+1]) >= logPower(top)+math.Log(nearPeak) {
+		high++
+	}
+	near := levels[low : high+1]
+	at, ok := peakOfParabola(near, logPower)
+	if !ok {
+		return top.n, top
+	}
+	return at, slices.MinFunc(near, func(a, b level) int {
+		return cmp.Compare(math.Abs(math.Log(a.n/at)), math.Abs(math.Log(b.n/at)))
+	})
+}
+
+// peakOfParabola returns where the least-squares parabola through y over log n peaks, if that is within the levels.
+func peakOfParabola(levels []level, y func(level) float64) (float64, bool) {
+	if len(levels) < 3 {
+		return 0, false
+	}
+	centre := 0.0
+	for _, l := range levels {
+		centre += math.Log(l.n) / float64(len(levels))
+	}
+	// The parabola is a + b·P1 + c·P2 in polynomials that are orthogonal over these levels.
+	var s2, s3, sy1 float64
+	for _, l := range levels {
+		u := math.Log(l.n) - centre
+		s2, s3, sy1 = s2+u*u, s3+u*u*u, sy1+u*y(l)
+	}
+	n, skew := float64(len(levels)), s3/s2
+	var norm, sy2 float64
+	for _, l := range levels {
+		u := math.Log(l.n) - centre
+		p2 := u*u - skew*u - s2/n
+		norm, sy2 = norm+p2*p2, sy2+p2*y(l)
+	}
+	b, c := sy1/s2, sy2/norm
+	at := math.Exp(centre + skew/2 - b/(2*c)) // 0 = b + c·(2u − skew)
+	return at, c < 0 && at >= levels[0].n && at <= levels[len(levels)-1].n
 }

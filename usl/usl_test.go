@@ -414,3 +414,42 @@ func BenchmarkFit(b *testing.B) {
 		}
 	}
 }
+
+// Power is X² ÷ N. By its derivative it is highest at (1 − α) ÷ α where β = 0, and at √(1 ÷ 3β) where α = 0 (nearly); of a pool of 8
+// at 8, where it rises and then falls as N does.
+func TestMostPower(t *testing.T) {
+	pool := func(n float64) float64 { return min(n, 8) }
+	law := func(alpha, beta float64) func(float64) float64 {
+		return usl.Model{Alpha: alpha, Beta: beta, Gamma: 100}.Throughput
+	}
+	grid := []float64{1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32}
+	for _, c := range []struct {
+		name      string
+		at        func(float64) float64
+		levels    []float64
+		low, high float64
+	}{
+		{"pool of 8", pool, grid, 8, 8},
+		{"one at a time", law(1, 0), grid, 1, 1},              // X = 100 at any N
+		{"α = 0.1", law(0.1, 0), grid, 8, 10},                 // N = (1 − α) ÷ α = 9
+		{"β = 0.0033", law(0, 0.0033), grid, 10, 10},          // N = √(1 ÷ 3β) = 10.05
+		{"grows", law(0, 0), grid, 32, 32},                    // the highest
+		{"two levels", pool, []float64{4, 8}, 8, 8},           //
+		{"a level alone", pool, []float64{5}, 5, 5},           //
+		{"peak between levels", pool, []float64{6, 11}, 6, 6}, // 36 ÷ 6 > 64 ÷ 11
+	} {
+		var list []usl.Point
+		for _, n := range c.levels {
+			list = append(list, usl.Point{N: n, X: c.at(n)}, usl.Point{N: n, X: c.at(n)})
+		}
+		knee, err := usl.MostPower(list, 1)
+		if err != nil || knee.N.Value < c.low || knee.N.Value > c.high || knee.Throughput != c.at(knee.N.Value) {
+			t.Errorf("%s: %+v, %v; want %v to %v", c.name, knee, err, c.low, c.high)
+		} else if i := knee.N.Interval; i.Low > knee.N.Value || i.High < knee.N.Value || i.High > i.Low+2 {
+			t.Errorf("%s: interval %+v around %v", c.name, i, knee.N.Value)
+		}
+	}
+	if _, err := usl.MostPower(nil, 1); err == nil {
+		t.Error("no points: no error")
+	}
+}

@@ -54,8 +54,8 @@ func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
 		float64(t.runs)/float64(t.exhaustive))
 	bar(w, share >= covered, "95 %% interval of the optimum covers it in ≥ %.0f %%: %d of %d (%.1f %% [%.1f, %.1f]); %d sweeps show no peak",
 		100*covered, t.held, t.peaks, 100*share, 100*low, 100*high, t.servers-t.peaks)
-	if !b.real {
-		return nil
+	if err := b.knees(w); err != nil || !b.real {
+		return err
 	}
 	return b.realServers(ctx, w, s)
 }

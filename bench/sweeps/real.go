@@ -52,7 +52,7 @@ func (b *bench) realServers(ctx context.Context, w io.Writer, s paired.Setup) er
 func (b *bench) realServer(ctx context.Context, w io.Writer, name string, f *experiment.Experiment) error {
 	arm := f.Arm("", experiment.Options{Seed: b.seed})
 	plan := load.Plan{Timeout: 5 * time.Second}
-	d := sweep.Design{ExtendTo: b.limit, Visits: visits, Block: b.block, Warmup: b.block / 3, Seed: b.seed}
+	d := sweep.Design{Within: sweep.WithinBest, ExtendTo: b.limit, Visits: visits, Block: b.block, Warmup: b.block / 3, Seed: b.seed}
 	adaptive, err := sweep.Run(ctx, arm, plan, d, nil)
 	if err != nil {
 		return err

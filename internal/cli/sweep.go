@@ -179,11 +179,11 @@ func (s *sweepFlags) next(a *app, doc *report.Document) string {
 	given := s.spec.given.Over(s.given.Only(ofPlan("pacer"), setting.InFlags))
 	for _, c := range doc.Curves {
 		switch {
-		case c.Enough == nil:
+		case c.Recommended() == nil:
 		case s.Command != "":
 			return a.next("sweep", append([]string{"--rate"}, s.ownServer.again(&s.fleetOptions)...), given, s.spec.url)
 		default:
-			return a.next("run", []string{"-c", strconv.Itoa(int(c.Enough.N.Value))}, given, s.spec.url)
+			return a.next("run", []string{"-c", strconv.Itoa(int(c.Recommended().N.Value))}, given, s.spec.url)
 		}
 	}
 	for _, r := range doc.Searches {
