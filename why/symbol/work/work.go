@@ -1,13 +1,16 @@
 // Package work classifies functions by the kind of work they do for a program: runtime,
-// memory, locks, formats. The tables (go.go, kernel.go, libc.go, native.go, rust.go, managed.go,
-// libraries.go) are lists of names, for any file or for some. To add a kind of function, add a line with an
+// memory, locks, formats. The tables are text files (go.txt, kernel.txt, libraries.txt, programs.txt), lists of
+// names for any file or for some. To add a kind of function, add a line with an
 // example: the first line that matches counts. A name that a user's own function may also have belongs in a
 // table for the library's files only: no kind is better than a wrong one.
 package work
 
 import (
+	"cmp"
+	"embed"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A Kind is what functions are for. Empty: the program's own.
@@ -71,29 +74,73 @@ func matches(wanted, name string) bool {
 
 // A table is rules that hold in some files.
 type table struct {
+	name  string
 	in    []string // libraries and programs, as in a rule; none: any
 	rules []rule
 }
 
-// tables are of all functions but those of Go and of the kernel. The first one that knows a
-// function holds.
-var tables = []table{
-	{nil, libcNames},
-	{libcFiles, libcRules},
-	{pythonFiles, pythonRules},
-	{nodeFiles, nodeRules},
-	{uvFiles, uvRules},
-	{jvmFiles, jvmRules},
-	{nginxFiles, nginxRules},
-	{[]string{compiled}, compiledRules},
-	{nil, reservedRules},
-	{nil, cppRules},
-	{nil, rustRules},
-	{nil, nativeNames},
-	{nil, nativeRules},
-	{mimallocFiles, mimallocRules},
-	{zlibFiles, zlibRules},
-	{opensslFiles, opensslRules},
+//go:embed *.txt
+var texts embed.FS
+
+// The tables of each file, of which the first that knows a function holds.
+var (
+	golang    = tablesOf("go.txt")
+	kernel    = tablesOf("kernel.txt")
+	libraries = tablesOf("libraries.txt")
+	programs  = tablesOf("programs.txt")
+)
+
+// tablesOf reads a file when it is asked for first.
+func tablesOf(file string) func() []table {
+	return sync.OnceValue(func() []table {
+		text, _ := texts.ReadFile(file) // embedded
+		return read(string(text))
+	})
+}
+
+// read reads tables. One begins with its name in brackets and the files that it holds in, among which @NAME stands
+// for those of the table NAME. Then come kinds, each with its rules below it, behind a tab: a rule's name, a tab and
+// its example, or whole names with spaces between them, which are examples of themselves. # begins a comment.
+func read(text string) []table {
+	var all []table
+	var kind Kind
+	for line := range strings.Lines(text) {
+		rest, isRule := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "\t")
+		switch {
+		case rest == "" || rest[0] == '#':
+		case isRule:
+			last := &all[len(all)-1]
+			last.rules = append(last.rules, rulesIn(rest, kind)...)
+		case rest[0] == '[':
+			name, files, _ := strings.Cut(rest[1:], "]")
+			all = append(all, table{name: name, in: filesIn(files, all)})
+		default:
+			kind = Kind(rest)
+		}
+	}
+	return all
+}
+
+func rulesIn(line string, kind Kind) (rules []rule) {
+	if name, example, ok := strings.Cut(line, "\t"); ok {
+		return []rule{{name, kind, example}}
+	}
+	for _, name := range strings.Fields(line) {
+		rules = append(rules, rule{name, kind, name})
+	}
+	return rules
+}
+
+func filesIn(list string, tables []table) (files []string) {
+	for _, file := range strings.Fields(list) {
+		if name, ok := strings.CutPrefix(file, "@"); ok {
+			i := slices.IndexFunc(tables, func(t table) bool { return t.name == name })
+			files = append(files, tables[i].in...)
+			continue
+		}
+		files = append(files, file)
+	}
+	return files
 }
 
 // compiled is what code is in that a runtime made.
@@ -110,37 +157,30 @@ func (t table) holdsIn(file string) bool {
 // Empty texts are unknown.
 func Of(function, in string) Kind {
 	if in == "kernel" || strings.HasPrefix(in, "kernel/") {
-		if kind := find(kernelRules, function); kind != "" {
-			return kind
-		}
-		return Kernel
+		return cmp.Or(find(kernel(), function, in), Kernel)
 	}
-	if in != compiled {
-		if kind := find(goRules, function); kind != "" {
-			return kind
-		}
+	if kind := find(golang(), function, in); kind != "" {
+		return kind
 	}
 	if in != "" && strings.HasPrefix(function, in+".") {
-		return find(libraryRules, in) // a package of Go may be called send
+		return find(libraries(), in, "") // a package of Go may be called send
 	}
 	// In Rust, what is implemented for a type begins with that: <&str as ...>::to_string.
 	// Glibc calls its functions __GI_ and their names.
 	function = strings.TrimPrefix(strings.TrimLeft(function, "<&"), "__GI_")
-	for _, t := range tables {
-		if !t.holdsIn(in) {
-			continue
-		}
-		if kind := find(t.rules, function); kind != "" {
-			return kind
-		}
-	}
-	return find(libraryRules, in)
+	return cmp.Or(find(programs(), function, in), find(libraries(), in, ""))
 }
 
-func find(table []rule, name string) Kind {
-	for _, r := range table {
-		if r.matches(name) {
-			return r.kind
+// find returns the kind of a name in a file, by the first table that knows it.
+func find(tables []table, name, file string) Kind {
+	for _, t := range tables {
+		if !t.holdsIn(file) {
+			continue
+		}
+		for _, r := range t.rules {
+			if r.matches(name) {
+				return r.kind
+			}
 		}
 	}
 	return ""

@@ -1,7 +1,6 @@
 package work
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,24 +8,30 @@ import (
 
 // Each line of the tables has an example, which no earlier line of its table takes.
 func TestRules(t *testing.T) {
-	all := map[string][]rule{"go": goRules, "library": libraryRules, "kernel": kernelRules}
-	for i, table := range tables {
-		all[fmt.Sprintf("%d (%s)", i, table.rules[0].name)] = table.rules
-	}
-	for table, rules := range all {
-		for i, r := range rules {
+	kinds := map[Kind]int{}
+	for _, table := range slices.Concat(golang(), kernel(), libraries(), programs()) {
+		for i, r := range table.rules {
+			kinds[r.kind]++
 			if r.name == "" || r.name == "*" || strings.Contains(strings.TrimSuffix(r.name, "*"), "*") && !strings.Contains(r.name, "(*") {
-				t.Errorf("%s: %q: a * stands at the end, behind something", table, r.name)
+				t.Errorf("%s: %q: a * stands at the end, behind something", table.name, r.name)
 			}
-			if r.kind == "" {
-				t.Errorf("%s: %q has no kind", table, r.name)
+			if r.kind == "" || strings.HasSuffix(r.example, "*") {
+				t.Errorf("%s: %q has no kind or no example", table.name, r.name)
 			}
-			switch first := slices.IndexFunc(rules, func(o rule) bool { return o.matches(r.example) }); {
+			switch first := slices.IndexFunc(table.rules, func(o rule) bool { return o.matches(r.example) }); {
 			case first < 0:
-				t.Errorf("%s: %q does not match its example %q", table, r.name, r.example)
+				t.Errorf("%s: %q does not match its example %q", table.name, r.name, r.example)
 			case first < i:
-				t.Errorf("%s: %q, the example of %q, is taken by %q before", table, r.example, r.name, rules[first].name)
+				t.Errorf("%s: %q, the example of %q, is taken by %q before", table.name, r.example, r.name, table.rules[first].name)
 			}
+		}
+	}
+	known := []Kind{Scheduling, Collection, Allocation, Stacks, Copying, Locks, Channels, Maps, SystemCalls, Polling, Network, Files, HTTP, RPC,
+		JSON, Encoding, Cryptography, Hashing, Compression, Regexps, Logging, Text, Sorting, Reflection, Time, Panics, Database, Interpreting,
+		Compiling, Loading, Runtime, Faults, Interrupts, Kernel}
+	for kind := range kinds {
+		if !slices.Contains(known, kind) {
+			t.Errorf("%q is not a kind", kind)
 		}
 	}
 }
@@ -34,7 +39,7 @@ func TestRules(t *testing.T) {
 // The tables are asked in an order in which none takes the examples of another, and hold in all
 // of their files.
 func TestOf(t *testing.T) {
-	for _, table := range append(tables, table{rules: goRules}) {
+	for _, table := range slices.Concat(golang(), kernel(), programs()) {
 		if table.in == nil {
 			table.in = []string{"program"}
 		}
