@@ -35,6 +35,10 @@ type coarse struct {
 	counts []int64
 }
 
+// newGlance returns one with room for all times, for whoever watches a run. Iterations wait while it is copied, which
+// takes too long with a histogram of three digits.
+func newGlance() *coarse { return &coarse{counts: make([]int64, buckets)} }
+
 // record counts a time once. It allocates when the time is longer or shorter by a doubling
 // than all before.
 func (h *coarse) record(d time.Duration) { h.recordN(d, 1) }

@@ -36,16 +36,16 @@ func TestBuckets(t *testing.T) {
 }
 
 func TestGlanceQuantiles(t *testing.T) {
-	var g, other glance
-	if got := g.quantile(0.99); got != 0 {
+	g, other := newGlance(), newGlance()
+	if got := g.quantiles(0.99)[0]; got != 0 {
 		t.Errorf("nothing took %v", got)
 	}
 	for n := range 100 {
 		other.record(time.Duration(n+1) * time.Millisecond)
 	}
-	g.add(&other)
+	g.add(other)
 	for q, want := range map[float64]time.Duration{0.5: 50 * time.Millisecond, 0.99: 99 * time.Millisecond, 1: 100 * time.Millisecond} {
-		if got := g.quantile(q); math.Abs(float64(got-want)) > float64(want)/64 {
+		if got := g.quantiles(q)[0]; math.Abs(float64(got-want)) > float64(want)/64 {
 			t.Errorf("quantile %v is %v, want %v", q, got, want)
 		}
 	}

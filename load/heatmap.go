@@ -51,19 +51,14 @@ func (c HeatColumn) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads what MarshalText writes.
 func (c *HeatColumn) UnmarshalText(text []byte) error {
-	return c.read(text, maxRows)
-}
-
-// read reads a column of so many rows at the most.
-func (c *HeatColumn) read(text []byte, most int) error {
 	fields := strings.Fields(string(text))
 	if len(fields) == 0 {
 		*c = nil
 		return nil
 	}
 	first, err := strconv.Atoi(fields[0])
-	if err != nil || first < 0 || first+len(fields)-1 > most {
-		return fmt.Errorf("column of a heatmap: begins with row %.20q and has %d counts; expected %d rows", fields[0], len(fields)-1, most)
+	if err != nil || first < 0 || first+len(fields)-1 > timeRows {
+		return fmt.Errorf("column of a heatmap: begins with row %.20q and has %d counts; expected %d rows", fields[0], len(fields)-1, timeRows)
 	}
 	counts := make(HeatColumn, first, first+len(fields)-1)
 	for _, field := range fields[1:] {
@@ -129,38 +124,29 @@ func (c *HeatColumn) count(row int, n int64) {
 	(*c)[row] += n
 }
 
-// Times are how many answers took how long, by rows of which each is 19% longer than the one before, four a
-// doubling: of all runs the same ones. As text they are like a HeatColumn.
-type Times []int64
-
-// A row of Times is so many buckets.
-const (
-	timePer  = parts / 4
-	timeRows = buckets / timePer
-)
-
-func timesOf(h *hist.Histogram) Times {
-	var times HeatColumn
-	for shortest, n := range h.Bars() {
-		times.count(bucketOf(shortest)/timePer, n)
-	}
-	return Times(times)
-}
-
-// MarshalText writes the text form.
-func (t Times) MarshalText() ([]byte, error) { return HeatColumn(t).MarshalText() }
-
-// UnmarshalText reads what MarshalText writes.
-func (t *Times) UnmarshalText(text []byte) error { return (*HeatColumn)(t).read(text, timeRows) }
-
-func (t Times) plus(o Times) Times {
-	sum := HeatColumn(slices.Clone(t))
+func (c HeatColumn) plus(o HeatColumn) HeatColumn {
+	sum := slices.Clone(c)
 	for row, n := range o {
 		if n > 0 {
 			sum.count(row, n)
 		}
 	}
-	return Times(sum)
+	return sum
+}
+
+// The rows of a column that any run can have: so many buckets each, four a doubling, of which each is 19% longer
+// than the one before.
+const (
+	timePer  = parts / 4
+	timeRows = buckets / timePer
+)
+
+// timesOf returns how many times there are in each of these rows.
+func timesOf(h *hist.Histogram) (times HeatColumn) {
+	for shortest, n := range h.Bars() {
+		times.count(bucketOf(shortest)/timePer, n)
+	}
+	return times
 }
 
 // HeatmapOfGenerators returns the heatmap of what generators measured, each of which is a column; nil: none
@@ -183,7 +169,7 @@ func HeatmapOfGenerators(list []Generator) *Heatmap {
 		h.Edges = append(h.Edges, shortest)
 	}
 	for _, g := range list {
-		h.Columns = append(h.Columns, HeatColumn(g.Times[min(low, len(g.Times)):]))
+		h.Columns = append(h.Columns, g.Times[min(low, len(g.Times)):])
 	}
 	return h
 }

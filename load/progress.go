@@ -77,11 +77,11 @@ func (r *run) report() (enough bool) {
 	p := Progress{Elapsed: r.elapsed(), counts: sync.OnceValue(r.soFar), course: r.course}
 	p.Measured = min(max(0, p.Elapsed-r.plan.Warmup), r.plan.windowEnd()-r.plan.Warmup)
 	if r.plan.Progress != nil {
-		var seen glance
+		seen := newGlance()
 		for _, s := range r.shards {
-			s.progress(&p, &seen)
+			s.progress(&p, seen)
 		}
-		p.P99 = seen.quantile(0.99)
+		p.P99 = seen.quantiles(0.99)[0]
 		p.GeneratorCPU, p.ServerCPU = r.used.cpu()
 		r.plan.Progress(p)
 	}
@@ -123,15 +123,16 @@ func (r *run) soFar() *Counts {
 
 // progress adds what has been recorded so far. Iterations of the shard may wait for it, for
 // as long as it takes to copy some kilobytes.
-func (s *Shard) progress(p *Progress, seen *glance) {
+func (s *Shard) progress(p *Progress, seen *coarse) {
+	own := newGlance()
 	s.mu.Lock()
-	own := *s.glance
+	copy(own.counts, s.glance.counts)
 	p.Completed += s.counts.Completed
 	p.Ops += s.counts.Ops
 	p.Failed += s.counts.Failed
 	p.Errored += s.counts.ErroredTotal()
 	s.mu.Unlock()
-	seen.add(&own)
+	seen.add(own)
 }
 
 // earlyTimes are what a shard recorded until somebody asked for it last; nil: nobody has.

@@ -154,7 +154,7 @@ func newRun(ctx context.Context, plan Plan, loops int) *run {
 		r.shards[i].counts.Course = NewCourse(plan.Warmup)
 		r.shards[i].free.Store(int64(r.shards[i].VUs()))
 		if plan.Progress != nil {
-			r.shards[i].glance = new(glance)
+			r.shards[i].glance = newGlance()
 		}
 	}
 	r.followed = make([]Course, shards)

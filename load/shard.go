@@ -27,7 +27,7 @@ type Shard struct {
 	ended  int64
 	last   time.Duration // latest completion
 	counts Counts
-	glance *glance // of the completed; nil: nobody watches
+	glance *coarse // response times of the completed, for whoever watches; nil: nobody does
 	// early is what counts no longer has: see soFar. It is the watching goroutine's.
 	early *earlyTimes
 	// retired are the VUs of the closed model for which no iteration was left, and

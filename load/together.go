@@ -33,8 +33,8 @@ type Generator struct {
 	ResponseP50      time.Duration `json:"response_p50_ns,omitempty"`
 	ResponseP99      time.Duration `json:"response_p99_ns,omitempty"`
 	StartLagP99      time.Duration `json:"start_lag_p99_ns,omitempty"`
-	// Times are those of its right answers.
-	Times Times `json:"answer_times,omitempty"`
+	// Times are how many of its right answers took how long, by the rows of timesOf.
+	Times HeatColumn `json:"answer_times,omitempty"`
 	// Standing is how it compares with the others.
 	Standing Standing `json:"standing,omitzero"`
 

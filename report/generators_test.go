@@ -16,7 +16,7 @@ func ofWorkers(n int) *report.Document {
 	r := closedResult("http://localhost:8080/", n, int64(100*(n-1)))
 	for i := range n {
 		g := load.Generator{Name: fmt.Sprintf("w%04d", i), Machine: fmt.Sprint(i), VUs: 1, Completed: 100, ResponseP50: time.Millisecond + time.Duration(i), ResponseP99: 2 * time.Millisecond,
-			Times: make(load.Times, 64), Standing: load.Standing{Samples: 30}}
+			Times: make(load.HeatColumn, 64), Standing: load.Standing{Samples: 30}}
 		g.Times[60+i%3] = 100
 		switch i {
 		case 7:
