@@ -194,8 +194,8 @@ func (f *abFlags) address(args []string) *url.URL {
 
 // request builds what is sent, except to where.
 func (f *abFlags) request() http.Config {
-	c := http.Config{HTTP10: true, DisableKeepAlive: !f.KeepAlive, SameLength: !f.Variable,
-		LocalAddress: f.Local, SocketBuffer: f.Window, Method: f.Method}
+	c := http.Config{DisableKeepAlive: !f.KeepAlive, Method: f.Method,
+		AB: http.AB{HTTP10: true, SameLength: !f.Variable, LocalAddress: f.Local, SocketBuffer: f.Window}}
 	for status := 200; status < 300; status++ {
 		c.ExpectStatus = append(c.ExpectStatus, status)
 	}

@@ -55,7 +55,7 @@ func TestSameLengthComparesWithTheFirstBody(t *testing.T) {
 			_, _ = io.WriteString(w, bodies[n])
 			n++
 		})
-		v := newTestVU(t, Config{URL: url, SameLength: same})
+		v := newTestVU(t, Config{URL: url, AB: AB{SameLength: same}})
 		for i, body := range bodies {
 			out, err := v.Do(context.Background())
 			if err != nil || out.BodyIn != int64(len(body)) {
@@ -181,10 +181,10 @@ func TestConnectionsAreMadeAsTold(t *testing.T) {
 		give Config
 		want string
 	}{
-		"local address": {Config{URL: "http://" + server, LocalAddress: "127.0.0.2"}, "127.0.0.2 HTTP/1.1 / " + server},
+		"local address": {Config{URL: "http://" + server, AB: AB{LocalAddress: "127.0.0.2"}}, "127.0.0.2 HTTP/1.1 / " + server},
 		"proxy":         {Config{URL: "http://name.invalid/x", Proxy: server}, "127.0.0.1 HTTP/1.1 http://name.invalid/x name.invalid"},
-		"small buffers": {Config{URL: "http://" + server, SocketBuffer: 32 << 10, Body: body}, "127.0.0.1 HTTP/1.1 / " + server},
-		"1.0":           {Config{URL: "http://" + server, HTTP10: true}, "127.0.0.1 HTTP/1.0 / " + server},
+		"small buffers": {Config{URL: "http://" + server, AB: AB{SocketBuffer: 32 << 10}, Body: body}, "127.0.0.1 HTTP/1.1 / " + server},
+		"1.0":           {Config{URL: "http://" + server, AB: AB{HTTP10: true}}, "127.0.0.1 HTTP/1.0 / " + server},
 	} {
 		t.Run(name, func(t *testing.T) {
 			overBothEngines(t, func(t *testing.T, run runner) {

@@ -25,10 +25,6 @@ type Config struct {
 	UnixSocket string `file:"unix_socket" words:"connect to this *socket* instead of the URL's host"`
 	// Method is the request's method; empty means GET.
 	Method string `file:"method" flag:"method,X" default:"GET" words:"HTTP *method*"`
-	// HTTP10 sends requests of HTTP/1.0. They ask for "Connection: Keep-Alive"
-	// unless keep-alive is off, and the connection is kept only if the answer
-	// says the same.
-	HTTP10 bool
 	// HTTP2 speaks HTTP/2 on event loops only (loop.Supported): with prior knowledge
 	// to an http URL, and to an https URL if the server chooses it by ALPN, else
 	// each iteration ends in an error of kind Protocol.
@@ -57,19 +53,11 @@ type Config struct {
 	Data *data.Source
 	// Auth identifies us to the server.
 	Auth wire.Auth
-	// SameLength calls an answer wrong, by the check "length", if its body is
-	// not as long as that of the target's first answer.
-	SameLength bool
 	// DisableKeepAlive opens a connection for every iteration.
 	DisableKeepAlive bool `file:"no_keepalive" words:"open a new connection for every iteration"`
 	// Proxy is the host:port of a proxy that is sent the requests for an http
 	// URL instead of the URL's host.
 	Proxy string
-	// LocalAddress is the IP address that connections come from.
-	LocalAddress string
-	// SocketBuffer is the size in bytes of each connection's two buffers in the
-	// kernel; zero leaves it to the kernel.
-	SocketBuffer int
 	// OwnCores says that a server on this machine does not need the cores that
 	// this process may use, so that event loops can have them all.
 	OwnCores bool
@@ -81,6 +69,7 @@ type Config struct {
 	Dial func(ctx context.Context) (net.Conn, error)
 	// DialWords say what Dial is; "": a function of one's own.
 	DialWords string
+	AB
 
 	// The rest is for Open, which sets the fields above by it.
 
@@ -91,6 +80,22 @@ type Config struct {
 	wire.Engines
 	data.Settings
 	wire.Common
+}
+
+// AB is what Apache Bench alone has flags for.
+type AB struct {
+	// HTTP10 sends requests of HTTP/1.0. They ask for "Connection: Keep-Alive"
+	// unless keep-alive is off, and the connection is kept only if the answer
+	// says the same.
+	HTTP10 bool
+	// SameLength calls an answer wrong, by the check "length", if its body is
+	// not as long as that of the target's first answer.
+	SameLength bool
+	// LocalAddress is the IP address that connections come from.
+	LocalAddress string
+	// SocketBuffer is the size in bytes of each connection's two buffers in the
+	// kernel; zero leaves it to the kernel.
+	SocketBuffer int
 }
 
 // checkWays finds what is wrong with how connections are to be made.

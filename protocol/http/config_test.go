@@ -22,7 +22,7 @@ func TestNewReportsEveryMistakeAtOnce(t *testing.T) {
 		Method:       "GE T",
 		Header:       []wire.Field{{Name: "A b", Value: "c"}, {Name: "X", Value: "a\r\nInjected: b"}, {Name: "Transfer-Encoding", Value: "chunked"}},
 		ExpectStatus: []int{200, 99, 1000},
-		Proxy:        "proxy", LocalAddress: "localhost", SocketBuffer: -1,
+		Proxy:        "proxy", AB: AB{LocalAddress: "localhost", SocketBuffer: -1},
 	})
 	for _, want := range []string{
 		`target is "ftp://host/", whose scheme is "ftp"; expected http, https, http+unix`,
@@ -62,7 +62,7 @@ func TestNewRefuses(t *testing.T) {
 		"name \"\" is not a token":           {URL: "http://host/", Header: []wire.Field{{Name: "", Value: "a"}}},
 		"tunnel to an https URL":             {URL: "https://host/", Proxy: "proxy:8080"},
 		"Proxy does not apply":               {URL: "http://host/", Proxy: "proxy:8080", UnixSocket: "/s"},
-		"SocketBuffer does not":              {URL: "http://host/", SocketBuffer: 4096, Dial: (&slowServer{}).dial},
+		"SocketBuffer does not":              {URL: "http://host/", AB: AB{SocketBuffer: 4096}, Dial: (&slowServer{}).dial},
 		"cert_file: tls: failed":             {URL: "https://host/", TLS: wire.TLS{Certificate: []byte("no")}},
 		"TLS.MaxVersion is \"0x0999\"":       {URL: "https://host/", TLS: wire.TLS{MaxVersion: 0x999}},
 		"TLS.MinVersion is TLS 1.3, above":   {URL: "https://host/", TLS: wire.TLS{MinVersion: tls.VersionTLS13, MaxVersion: tls.VersionTLS12}},
@@ -112,9 +112,9 @@ func TestEncode(t *testing.T) {
 		{"overridden, in order", Config{URL: "http://h", Body: []byte("ab"), DisableKeepAlive: true, Header: []wire.Field{
 			{Name: "x", Value: "1"}, {Name: "host", Value: "other"}, {Name: "user-agent", Value: ""}, {Name: "content-length", Value: "2"}, {Name: "connection", Value: "close"}, {Name: "X", Value: "2"}}},
 			"GET / HTTP/1.1\r\nx: 1\r\nhost: other\r\nuser-agent: \r\ncontent-length: 2\r\nconnection: close\r\nX: 2\r\n\r\nab"},
-		{"1.0", Config{URL: "http://h", HTTP10: true, Header: []wire.Field{{Name: "User-Agent", Value: "ab"}}},
+		{"1.0", Config{URL: "http://h", AB: AB{HTTP10: true}, Header: []wire.Field{{Name: "User-Agent", Value: "ab"}}},
 			"GET / HTTP/1.0\r\nHost: h\r\nUser-Agent: ab\r\nConnection: Keep-Alive\r\n\r\n"},
-		{"1.0, no keep-alive", Config{URL: "http://h", HTTP10: true, DisableKeepAlive: true},
+		{"1.0, no keep-alive", Config{URL: "http://h", AB: AB{HTTP10: true}, DisableKeepAlive: true},
 			"GET / HTTP/1.0\r\nHost: h\r\nUser-Agent: contend\r\n\r\n"},
 		{"proxy", Config{URL: "http://h:81/a?b", Proxy: "p:82"},
 			"GET http://h:81/a?b HTTP/1.1\r\nHost: h:81\r\nUser-Agent: contend\r\n\r\n"},

@@ -298,9 +298,9 @@ func TestBothEnginesConform(t *testing.T) {
 			plan: load.Plan{Think: 40 * idleCheck}, status: 200, body: 2},
 		{name: "asks to close", config: Config{Header: []wire.Field{{Name: "connection", Value: "te, Close"}}}, script: &script{answer: ok + "\r\nok"}, status: 200, body: 2},
 		{name: "no keep-alive", config: Config{DisableKeepAlive: true}, script: &script{answer: ok + "\r\nok"}, status: 200, body: 2},
-		{name: "1.0", config: Config{HTTP10: true}, script: &script{answer: "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok"},
+		{name: "1.0", config: Config{AB: AB{HTTP10: true}}, script: &script{answer: "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok"},
 			status: 200, body: 2, reusable: true},
-		{name: "1.0, not kept", config: Config{HTTP10: true}, script: &script{answer: ok + "\r\nok"}, status: 200, body: 2},
+		{name: "1.0, not kept", config: Config{AB: AB{HTTP10: true}}, script: &script{answer: ok + "\r\nok"}, status: 200, body: 2},
 		{name: "IPv6", network: "tcp6", script: &script{answer: ok + "\r\nok", cut: true}, status: 200, body: 2, reusable: true},
 		{name: "unix", network: "unix", script: &script{answer: ok + "\r\nok", cut: true}, status: 200, body: 2, reusable: true},
 		{name: "body sent", config: Config{Method: "POST", Body: bytes.Repeat([]byte("z"), 100_000)},
@@ -344,7 +344,7 @@ func TestBothEnginesNameTheCausesOfFailedAnswers(t *testing.T) {
 				_, _ = io.WriteString(conn, answers[int(n.Add(1)-1)%len(answers)])
 			}
 		})
-		r := run(t, Config{URL: url, SameLength: true}, load.Plan{VUs: 1, Iterations: 30, Timeout: time.Second})
+		r := run(t, Config{URL: url, AB: AB{SameLength: true}}, load.Plan{VUs: 1, Iterations: 30, Timeout: time.Second})
 		want := []load.Fault{
 			{Status: 503, Count: 10, Example: "HTTP/1.1 503 Busy\r\n\r\nbusy"},
 			{Check: "length", Status: 200, Count: 10, Example: "HTTP/1.1 200 OK\r\n\r\nodd"},

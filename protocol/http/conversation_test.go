@@ -223,7 +223,7 @@ func FuzzConversation(f *testing.F) {
 	f.Add(false, []byte("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello"), uint8(1), uint8(9))
 	f.Fuzz(func(t *testing.T, head bool, data []byte, a, b uint8) {
 		for _, checks := range [][]string{nil, {"not body contains hello", "not header X contains a"}} {
-			c := Config{Method: methodFor(head), SameLength: true, Checks: checks}
+			c := Config{Method: methodFor(head), AB: AB{SameLength: true}, Checks: checks}
 			whole := newFakeLoop(t, c).converse(data, false, len(data))
 			for _, drop := range []bool{false, true} {
 				got := newFakeLoop(t, c).converse(data, drop, int(a), int(b))

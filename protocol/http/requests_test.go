@@ -301,7 +301,7 @@ func TestNewRefusesRequests(t *testing.T) {
 		`requests[0].header name "a b"`:                  {Requests: []Request{{Name: "b", Method: "G T", Header: []wire.Field{{Name: "a b", Value: "c"}}}}},
 		`requests[0].path is "x", which does not begin`:  {Requests: []Request{{Name: "a", Path: "x"}}},
 		`requests are 101; expected at most 100`:         {Requests: make([]Request, 101)},
-		`SameLength compares`:                            {SameLength: true, Requests: []Request{{Name: "a"}, {Name: "b"}}},
+		`SameLength compares`:                            {AB: AB{SameLength: true}, Requests: []Request{{Name: "a"}, {Name: "b"}}},
 		`checks is "colour == red"`:                      {Checks: []string{"colour == red"}},
 		`data: text: {{b}}: "b" is not known`:            {Data: source, Body: []byte("{{b}}")},
 		`Content-Length is counted`:                      {Data: source, Header: []wire.Field{{Name: "Content-Length", Value: "3"}}, Body: []byte("abc")},

@@ -82,7 +82,7 @@ func TestBothEnginesSendAgainWhatAnIdleConnectionLost(t *testing.T) {
 						overBothEngines(t, func(t *testing.T, run runner) {
 							l, url := listenOn(t, network)
 							t.Cleanup(wiretest.Serve(l, forgetful(tt.answers, end)))
-							c := Config{URL: url, Method: tt.method, HTTP10: http10}
+							c := Config{URL: url, Method: tt.method, AB: AB{HTTP10: http10}}
 							if network == "tls" {
 								c.TLS = anyTLS
 							}
