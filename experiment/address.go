@@ -84,7 +84,7 @@ func (r *runner) alone(p Part) string {
 			continue
 		}
 		if other, taken := insisting[port]; taken && other != subject {
-			if err := r.movable(); err != nil {
+			if err := r.options.Movable(); err != nil {
 				return fmt.Sprintf("%s and %s insist on port %d, which cannot be moved here (%v)", other, subject, port, err)
 			}
 			return ""

@@ -65,15 +65,37 @@ func (r *runner) arms(p Part) []trial.Arm {
 }
 
 func (r *runner) arm(p Part, name string) trial.Arm {
-	arm := p.Arms[name]
-	opener := r.options.Opener
-	opener.VUs, opener.Seed = max(opener.VUs, p.mostVUs()), r.options.Seed
-	return trial.Arm{Name: name, Start: func(ctx context.Context, setup trial.Setup) (*trial.Live, error) {
-		live, err := r.start(ctx, setup, arm.Subject, arm.Target, opener)
-		if err == nil && live.Subject != nil && slices.Contains(r.Analyses, roundTripsName) {
+	own := p.Arms[name]
+	o := r.options
+	o.Opener.VUs = max(o.Opener.VUs, p.mostVUs())
+	arm := o.arm(name, own.Target, r.subjects[own.Subject])
+	if !slices.Contains(r.Analyses, roundTripsName) {
+		return arm
+	}
+	start := arm.Start
+	arm.Start = func(ctx context.Context, setup trial.Setup) (*trial.Live, error) {
+		live, err := start(ctx, setup)
+		if err == nil && live.Subject != nil {
 			r.trips.readAtStop(live, partArm{p.Name, name})
 		}
 		return live, err
+	}
+	return arm
+}
+
+// ServerArm is an arm without a comparison: a target, and the subject that serves it, if it is not empty.
+func ServerArm(name string, target protocol.Target, s Subject, o Options) trial.Arm {
+	o = o.filled()
+	if !s.isStarted() && s.URL == "" {
+		return o.arm(name, target, nil)
+	}
+	return o.arm(name, target, o.share(cmp.Or(name, "server"), s))
+}
+
+// arm is a target, served by a subject if there is one.
+func (o Options) arm(name string, target protocol.Target, served *sharedSubject) trial.Arm {
+	return trial.Arm{Name: name, Start: func(ctx context.Context, setup trial.Setup) (*trial.Live, error) {
+		return o.start(ctx, setup, target, served)
 	}}
 }
 
@@ -83,19 +105,19 @@ func (p Part) mostVUs() int {
 }
 
 // start brings an arm to life. Arms with the same subject share its process.
-func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName string, target protocol.Target, opener protocol.Opener) (*trial.Live, error) {
+func (o Options) start(ctx context.Context, setup trial.Setup, target protocol.Target, served *sharedSubject) (*trial.Live, error) {
 	live := &trial.Live{}
 	release := func(context.Context) error { return nil }
 	fill := func(text string) string { return subject.Fill(text, target.Address()) }
-	if subjectName != "" {
-		if len(setup.CPUs) == 0 && r.Subjects[subjectName].Elsewhere() == "" {
-			setup.CPUs = r.options.Placement.ServersHere()
+	if served != nil {
+		if len(setup.CPUs) == 0 && served.config.Elsewhere() == "" {
+			setup.CPUs = o.Placement.ServersHere()
 		}
-		s, err := r.subjects[subjectName].acquire(ctx, setup, target)
+		s, err := served.acquire(ctx, setup, target)
 		if err != nil {
 			return nil, err
 		}
-		release = r.subjects[subjectName].release
+		release = served.release
 		target = target.With("url", s.at(target.URL()))
 		if s.process != nil {
 			fill = func(text string) string { return subject.FillAll(text, s.process.Addrs()) }
@@ -106,8 +128,9 @@ func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName strin
 	if address := target.Address(); live.Counters == nil && address != "" {
 		live.Find(ctx, address)
 	}
-	opener.OwnCores = r.options.Placement.OwnCores()
-	inspected, unusable := r.inspector(fill)
+	opener := o.Opener
+	opener.Seed, opener.OwnCores = o.Seed, o.Placement.OwnCores()
+	inspected, unusable := o.inspector(fill)
 	live.Inspect = inspected
 	opened, err := opener.Open(ctx, target)
 	if err = errors.Join(unusable, err); err != nil {
@@ -131,15 +154,15 @@ func CheckPprof(url string) error {
 
 // inspector asks a server what goes on in it, for which its addresses are filled in; nil: nobody
 // wants to know, or it has none.
-func (r *runner) inspector(fill func(string) string) (trial.Inspector, error) {
-	if !r.options.Why {
+func (o Options) inspector(fill func(string) string) (trial.Inspector, error) {
+	if !o.Why {
 		return nil, nil
 	}
-	server, err := pprof.At(fill(cmp.Or(r.options.Pprof, "http://{{addr}}"+pprof.DefaultPath)))
+	server, err := pprof.At(fill(cmp.Or(o.Pprof, "http://{{addr}}"+pprof.DefaultPath)))
 	switch {
 	case err == nil:
 		return server, nil
-	case r.options.Pprof == "":
+	case o.Pprof == "":
 		return nil, nil
 	}
 	return nil, fmt.Errorf("--pprof: %w", err)

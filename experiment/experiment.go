@@ -173,11 +173,6 @@ func (e *Experiment) Place(kind placement.Kind) {
 	}
 }
 
-// Arm returns an arm of the first part, for use outside a comparison.
-func (e *Experiment) Arm(name string, o Options) trial.Arm {
-	return newRunner(e, o, nil).arm(e.Parts[0], name)
-}
-
 // defaultProfile is taken where none is named.
 const defaultProfile = "standard"
 

@@ -60,24 +60,35 @@ type runner struct {
 	subjects map[string]*sharedSubject
 	absent   map[string]bool // subjects that cannot run here
 	trips    trips
-	movable  func() error // of the options, asked once
 	doc      *report.Document
 }
 
 func newRunner(e *Experiment, o Options, doc *report.Document) *runner {
+	o = o.filled()
+	r := &runner{Experiment: e, options: o, subjects: map[string]*sharedSubject{}, absent: map[string]bool{}, trips: trips{}, doc: doc}
+	for name, s := range e.Subjects {
+		r.subjects[name] = o.share(name, s)
+	}
+	return r
+}
+
+// filled returns the options with their defaults. It asks at most once whether binds can be moved.
+func (o Options) filled() Options {
 	if o.Placement == nil {
 		shared := placement.Fixed(placement.Layout{}, nil)
 		o.Placement = &shared
 	}
 	if o.Movable == nil {
-		o.Movable = func() error { return rebind.Try(o.itself("rebind"), o.itself("bind")) }
+		self := o
+		o.Movable = func() error { return rebind.Try(self.itself("rebind"), self.itself("bind")) }
 	}
-	r := &runner{Experiment: e, options: o, subjects: map[string]*sharedSubject{}, absent: map[string]bool{},
-		trips: trips{}, movable: sync.OnceValue(o.Movable), doc: doc}
-	for name, s := range e.Subjects {
-		r.subjects[name] = &sharedSubject{name: name, config: s, self: o.Self, elsewhere: o.Elsewhere, movable: r.movable}
-	}
-	return r
+	o.Movable = sync.OnceValue(o.Movable)
+	return o
+}
+
+// share makes the subject of a name, which runs while an arm uses it.
+func (o Options) share(name string, s Subject) *sharedSubject {
+	return &sharedSubject{name: name, config: s, self: o.Self, elsewhere: o.Elsewhere, movable: o.Movable}
 }
 
 // Run runs the experiment and adds what it found to the document, including

@@ -86,8 +86,7 @@ func (b *bench) arm(design string) trial.Arm {
 		command, path = command+" --redis-timeout 10s --redis "+b.redis.URL(), "/status"
 	}
 	subject := experiment.Subject{Command: command, Ready: experiment.Ready{HTTP: "/ready"}}
-	e := experiment.OfSubjects(protocol.At("http://{{addr}}"+path).With("expect_status", "200"), map[string]experiment.Subject{design: subject})
-	return e.Arm(design, experiment.Options{Seed: b.seed})
+	return experiment.ServerArm(design, protocol.At("http://{{addr}}"+path).With("expect_status", "200"), subject, experiment.Options{Seed: b.seed})
 }
 
 func (b *bench) plan(vus int) load.Plan {

@@ -14,34 +14,35 @@ import (
 	"contend/load"
 	"contend/protocol"
 	"contend/sweep"
+	"contend/trial"
 	"contend/usl"
 )
 
 // subjects are the real servers that are there.
-func subjects(w io.Writer, contend string) map[string]*experiment.Experiment {
-	files := map[string]*experiment.Experiment{
-		"counter": serving(experiment.Subject{Command: contend + " serve counter --http {{addr}}"}, "/status/atomic"),
+func (b *bench) subjects(w io.Writer, contend string) map[string]trial.Arm {
+	arms := map[string]trial.Arm{
+		"counter": b.serving(experiment.Subject{Command: contend + " serve counter --http {{addr}}"}, "/status/atomic"),
 	}
 	if _, err := exec.LookPath("nginx"); err != nil {
 		fmt.Fprintln(w, "  nginx: not found on PATH")
-		return files
+		return arms
 	}
 	for _, f := range experiment.Embedded() {
 		if nginx, ok := f.Subjects["nginx"]; ok {
-			files["nginx, 130 kB"] = serving(nginx, "/index.html")
+			arms["nginx, 130 kB"] = b.serving(nginx, "/index.html")
 		}
 	}
-	return files
+	return arms
 }
 
-func serving(s experiment.Subject, path string) *experiment.Experiment {
-	return experiment.OfSubjects(protocol.At("http://{{addr}}"+path), map[string]experiment.Subject{"": s})
+func (b *bench) serving(s experiment.Subject, path string) trial.Arm {
+	return experiment.ServerArm("", protocol.At("http://{{addr}}"+path), s, experiment.Options{Seed: b.seed})
 }
 
 func (b *bench) realServers(ctx context.Context, w io.Writer, s paired.Setup) error {
-	files := subjects(w, s.Contend)
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := b.realServer(ctx, w, name, files[name]); err != nil {
+	arms := b.subjects(w, s.Contend)
+	for _, name := range slices.Sorted(maps.Keys(arms)) {
+		if err := b.realServer(ctx, w, name, arms[name]); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -49,8 +50,7 @@ func (b *bench) realServers(ctx context.Context, w io.Writer, s paired.Setup) er
 }
 
 // realServer sweeps a server adaptively and then exhaustively.
-func (b *bench) realServer(ctx context.Context, w io.Writer, name string, f *experiment.Experiment) error {
-	arm := f.Arm("", experiment.Options{Seed: b.seed})
+func (b *bench) realServer(ctx context.Context, w io.Writer, name string, arm trial.Arm) error {
 	plan := load.Plan{Timeout: 5 * time.Second}
 	d := sweep.Design{Within: sweep.WithinBest, ExtendTo: b.limit, Visits: visits, Block: b.block, Warmup: b.block / 3, Seed: b.seed}
 	adaptive, err := sweep.Run(ctx, arm, plan, d, nil)

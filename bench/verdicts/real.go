@@ -39,6 +39,11 @@ func (s servers) experiment() *experiment.Experiment {
 	return experiment.OfSubjects(protocol.At(s.url), subjects)
 }
 
+// arm is one of the servers alone.
+func (s servers) arm(name string, seed uint64) trial.Arm {
+	return experiment.ServerArm(name, protocol.At(s.url), experiment.Subject{Command: s.commands[name]}, experiment.Options{Seed: seed})
+}
+
 // counters are the counter and itself.
 func (b *bench) counters() servers {
 	command := b.contend + " serve counter --http {{addr}}"

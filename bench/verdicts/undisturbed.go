@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"contend/experiment"
 	"contend/internal/perf"
 	"contend/load"
 	"contend/stat"
@@ -35,8 +34,8 @@ func undisturbed(ctx context.Context, b *bench) error {
 	var logs []float64
 	for n := 0; n < b.rounds && ctx.Err() == nil; n++ {
 		seed := b.seed + uint64(5000+n)
-		e, o := b.iterating(0).experiment(), experiment.Options{Seed: seed}
-		pairs, err := besideCounting(ctx, e.Arm(baseline, o), e.Arm(candidate, o), rand.New(rand.NewPCG(seed, 1)))
+		s := b.iterating(0)
+		pairs, err := besideCounting(ctx, s.arm(baseline, seed), s.arm(candidate, seed), rand.New(rand.NewPCG(seed, 1)))
 		if err != nil {
 			b.note("round %d of %d: failed: %v", n+1, b.rounds, err)
 			continue

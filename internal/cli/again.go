@@ -31,6 +31,14 @@ func (a *app) longEnough(err error) error {
 	return err
 }
 
+// mistaken is the mistake of usage that only running showed, if that is what an error is.
+func (a *app) mistaken(err error) error {
+	if !errors.As(err, new(*setting.Mistake)) {
+		return nil
+	}
+	return usage(setting.FlagErrors(a.longEnough(err)))
+}
+
 // again is the command line with other words in place of some flags and their values.
 func (a *app) again(dropped []string, others ...string) string {
 	words, rest := slices.Concat(a.args[:1], others), a.args[1:]

@@ -124,10 +124,9 @@ func (c *calibrateFlags) widen(ctx context.Context, o experiment.Options, plan l
 
 // arms are the counter, twice.
 func (c *calibrateFlags) arms(o experiment.Options) []trial.Arm {
-	counter := experiment.Subject{Serve: "counter --http {{addr}}"}
-	e := experiment.OfSubjects(protocol.At("http://{{addr}}/status/atomic"), map[string]experiment.Subject{"A": counter, "B": counter})
-	e.Parts[0].Design.Levels = []int{c.Level}
-	return []trial.Arm{e.Arm("A", o), e.Arm("B", o)}
+	o.Opener.VUs = c.Level
+	counter, target := experiment.Subject{Serve: "counter --http {{addr}}"}, protocol.At("http://{{addr}}/status/atomic")
+	return []trial.Arm{experiment.ServerArm("A", target, counter, o), experiment.ServerArm("B", target, counter, o)}
 }
 
 // keep stores the calibration and says where.

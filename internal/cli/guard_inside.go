@@ -143,7 +143,7 @@ func (i *inside) drive(ctx context.Context, doc *report.Document, name string, v
 		target = target.With("connections", "shared:1")
 	}
 	pilot := trial.Pilot{Plan: load.Plan{VUs: vus, Timeout: i.Timeout}, Most: min(i.Window, trial.Within(0, 1)), Widen: o.Placement.Widen}
-	warmed, err := pilot.Warm(ctx, oneServer(target, &i.ownServer, o))
+	warmed, err := pilot.Warm(ctx, i.ownServer.arm(target, o))
 	if err != nil {
 		return trial.Cell{}, err
 	}

@@ -184,13 +184,8 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 		fmt.Fprintln(l.Err, place)
 	}
 	said := l.page() && len(doc.Experiments) == 1 // on the page; a table of several may cut it
-	switch err := errors.Join(broken, writeErr); {
-	case ctx.Err() != nil && writeErr == nil:
-		return interrupted()
-	case err != nil && said && writeErr == nil:
-		return &exitError{exitFailed, nil}
-	case err != nil:
-		return failed(err)
+	if err := exitOf(ctx, broken, writeErr, said); err != nil {
+		return err
 	}
 	if exit, ok := errors.AsType[*exitError](outcome(doc)); ok && said {
 		return &exitError{exit.code, nil}

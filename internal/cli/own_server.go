@@ -8,6 +8,7 @@ import (
 	"contend/experiment"
 	"contend/protocol"
 	"contend/setting"
+	"contend/trial"
 )
 
 // An ownServer is one that a command starts for its target.
@@ -19,6 +20,11 @@ type ownServer struct {
 
 func (s *ownServer) subject() experiment.Subject {
 	return experiment.Subject{Command: s.Command, Env: s.Env, Dir: s.Dir}
+}
+
+// arm is that of a target, served by the command if there is one.
+func (s *ownServer) arm(target protocol.Target, o experiment.Options) trial.Arm {
+	return experiment.ServerArm("", target, s.subject(), o)
 }
 
 // check returns what is wrong with the server of a target.

@@ -127,7 +127,7 @@ func (a *app) runServer(ctx context.Context, target protocol.Target, plan load.P
 	}
 	defer release()
 	o.Opener.VUs, o.Seed = plan.VUs, plan.Seed
-	arm := oneServer(target, &r.ownServer, o)
+	arm := r.ownServer.arm(target, o)
 	return a.run(ctx, target.URL(), plan, r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {
 		return a.measureWarm(ctx, arm, plan, r.pilot(plan, o.Placement.Widen))
 	})

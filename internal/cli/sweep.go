@@ -152,12 +152,12 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 	}
 	s.design.Pilot, s.search.Pilot = true, true
 	s.design.Widen, s.search.Widen = o.Placement.Widen, o.Placement.Widen
-	arm := oneServer(s.spec.target(), &s.ownServer, o)
+	arm := s.ownServer.arm(s.spec.target(), o)
 	up, err := measure(arm, doc, p)
 	doc.Environment.CPUs = report.PlacedOn(a.pins.process.Layout)
 	p.clear()
-	if _, short := errors.AsType[*setting.Mistake](err); short {
-		return usage(setting.FlagErrors(a.longEnough(err)))
+	if mistake := a.mistaken(err); mistake != nil {
+		return mistake
 	}
 	if err != nil && ctx.Err() == nil {
 		doc.Fail(err)

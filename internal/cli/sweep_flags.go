@@ -8,13 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"contend/experiment"
 	"contend/load"
-	"contend/protocol"
 	"contend/search"
 	"contend/setting"
 	"contend/sweep"
-	"contend/trial"
 )
 
 type sweepFlags struct {
@@ -88,14 +85,4 @@ func (s *sweepFlags) check() error {
 	}
 	s.plan.VUs = 1 // of each visit: its level
 	return errors.Join(errs...)
-}
-
-// oneServer is the arm "" of a target, served by the command if there is one.
-func oneServer(target protocol.Target, s *ownServer, o experiment.Options) trial.Arm {
-	e := &experiment.Experiment{Parts: []experiment.Part{{Arms: map[string]experiment.Arm{"": {Target: target}}}}}
-	if s.Command != "" {
-		e.Subjects = map[string]experiment.Subject{"server": s.subject()}
-		e.Parts[0].Arms[""] = experiment.Arm{Subject: "server", Target: target}
-	}
-	return e.Arm("", o)
 }
