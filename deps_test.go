@@ -87,10 +87,11 @@ var layers = map[string][]string{
 	"report/page":                    {},
 	"internal/telemetry":             {"hist", "load", "protocol/wire", "setting"},
 	"report/chart":                   {},
-	"systems/counter":                {"guard", "setting", "internal/cpu", "systems/counter/..."},
+	"systems/counter":                {"guard", "setting", "internal/cpu", "systems/counter/...", "systems/web"},
 	"systems/counter/redis":          {"guard", "setting", "internal/redisserver"},
 	"systems/counter/counterpb":      {},
-	"systems/static":                 {"internal/epoll", "setting"},
+	"systems/static":                 {"setting", "systems/web"},
+	"systems/web":                    {},
 	"internal/testenv":               {},
 	"internal/redisserver":           {},
 	"internal/redisserver/redistest": {"internal/testenv"},
@@ -121,7 +122,7 @@ var layers = map[string][]string{
 var heavy = map[string][]string{
 	"github.com/HdrHistogram/hdrhistogram-go": {"hist"},
 	"gonum.org/v1/gonum":                      {"stat", "usl"},
-	"github.com/valyala/fasthttp":             {"systems/counter", "internal/cli", "bench/verdicts"},
+	"github.com/valyala/fasthttp":             {"systems/web", "systems/counter", "systems/static", "internal/cli", "bench/verdicts"},
 	"google.golang.org/grpc":                  {"protocol/grpc", "systems/counter/...", "internal/telemetry", "bench/script"},
 	"google.golang.org/protobuf":              {"protocol/grpc", "why/pprof", "systems/counter/...", "internal/telemetry"},
 	"google.golang.org/genproto":              {"internal/telemetry"},
@@ -135,7 +136,7 @@ var heavy = map[string][]string{
 	"golang.org/x/crypto":                     {"protocol/script"},
 	"golang.org/x/net":                        {"protocol/wire", "protocol/wire/wiretest", "protocol/http", "websocket", "systems/uplink/stream"},
 	"golang.org/x/exp":                        {"why/gotrace"},
-	"golang.org/x/sys":                        {"internal/cpu", "internal/epoll", "internal/perf", "internal/rebind", "pace", "loop", "probe", "subject", "protocol/http", "systems/static", "internal/replicas", "internal/placement"},
+	"golang.org/x/sys":                        {"internal/cpu", "internal/epoll", "internal/perf", "internal/rebind", "pace", "loop", "probe", "subject", "protocol/http", "internal/replicas", "internal/placement"},
 	"golang.org/x/term":                       {"internal/cli"},
 	"github.com/gobwas":                       {"websocket/...", "protocol/ws", "systems/uplink/stream", "systems/uplink/sink", "bench/script"},
 	"github.com/redis/rueidis":                {"internal/redisserver/...", "systems/uplink/queue", "systems/counter/redis", "bench/shared"},
@@ -207,8 +208,9 @@ var rooms = map[string]size{
 	"internal/telemetry":   {830, 630},
 	"internal/testenv":     {270, 160},
 	"internal/unit":        {90, 50},
-	"systems/counter":      {2450, 5700},
-	"systems/static":       {1850, 970},
+	"systems/counter":      {2310, 5680},
+	"systems/static":       {840, 790},
+	"systems/web":          {185, 130},
 	"systems/uplink":       {14000, 18800}, // +400, +450: a device's order, over streams, sockets and routers that end; two crutches of tests went
 	"load":                 {4600, 3500},
 	"loop":                 {2050, 2100},
@@ -226,7 +228,7 @@ var rooms = map[string]size{
 	"trial":                {4100, 4250},
 	"usl":                  {695, 425}, // +45, +35: where power peaks
 	"websocket":            {370, 470},
-	"why":                  {4550, 3250},
+	"why":                  {3440, 3250},
 }
 
 type goPackage struct {

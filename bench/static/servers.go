@@ -17,8 +17,8 @@ type row struct {
 
 func rows() []row {
 	return []row{
-		{"61 bytes", "small.json", paired.SmallBody, 0.9},
-		{"130 kB", "big.html", string(paired.BigBody()), 1.0},
+		{"61 bytes", "small.json", paired.SmallBody, 0.7},
+		{"130 kB", "big.html", string(paired.BigBody()), 0.7},
 	}
 }
 
@@ -38,8 +38,8 @@ const directives = `
 
 // servers are what is compared.
 type servers struct {
-	ours, portable, nginx *subject.Subject
-	version               string // of nginx
+	ours, nginx *subject.Subject
+	version     string // of nginx
 }
 
 // startServers starts ours and nginx. Each has the pages in a folder of its own.
@@ -54,14 +54,9 @@ func startServers(ctx context.Context, contend string) (s *servers, err error) {
 	for _, r := range rows() {
 		pages[r.file] = r.body
 	}
-	serve := func(name string, flags ...string) (*subject.Subject, error) {
-		command := append([]string{contend, "serve", "static", "--http", "{{addr}}", "--threads", "1"}, flags...)
-		return subject.Start(ctx, subject.Config{Name: name, Command: append(command, "{{dir}}"), Files: pages})
-	}
-	if s.ours, err = serve("contend"); err != nil {
-		return s, err
-	}
-	if s.portable, err = serve("goroutines", "--engine", "goroutines"); err != nil {
+	s.ours, err = subject.Start(ctx, subject.Config{Name: "contend", Files: pages,
+		Command: []string{contend, "serve", "static", "--http", "{{addr}}", "--threads", "1", "{{dir}}"}})
+	if err != nil {
 		return s, err
 	}
 	s.nginx, s.version, err = paired.StartNginx(ctx, directives, pages)
@@ -69,7 +64,7 @@ func startServers(ctx context.Context, contend string) (s *servers, err error) {
 }
 
 func (s *servers) stop() {
-	for _, server := range []*subject.Subject{s.ours, s.portable, s.nginx} {
+	for _, server := range []*subject.Subject{s.ours, s.nginx} {
 		if server != nil {
 			_ = server.Stop(context.Background())
 		}
@@ -93,10 +88,9 @@ func (s *servers) arms(r row) []arm {
 	list := []arm{
 		at("contend", s.ours, r.file, 0),
 		at("nginx, file", s.nginx, r.file, r.bar),
-		at("contend with goroutines", s.portable, r.file, 0),
 	}
 	if r.body == paired.SmallBody {
-		list = append(list, at("nginx, return", s.nginx, "answer", r.bar))
+		list = append(list, at("nginx, return", s.nginx, "answer", 0))
 	}
 	return list
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -12,10 +13,11 @@ import (
 	"contend/systems/static"
 )
 
-// staticPage is the page that is served in place of a directory.
-type staticPage struct {
-	Size int64 `flag:"size" unit:"bytes" min:"0" max:"1GiB" words:"*size* of a generated page, such as 61B, 130kB, 1MB (units of 1000 bytes)"`
-	Text bool  `flag:"text" words:"generate HTML text instead of incompressible bytes"`
+// staticOptions are the page that is served in place of a directory, and how many CPUs serve.
+type staticOptions struct {
+	Size    int64 `flag:"size" unit:"bytes" min:"0" max:"1GiB" words:"*size* of a generated page, such as 61B, 130kB, 1MB (units of 1000 bytes)"`
+	Text    bool  `flag:"text" words:"generate HTML text instead of incompressible bytes"`
+	Threads int   `flag:"threads" min:"0" max:"256" words:"CPUs to use at a time; 0 means all"`
 }
 
 func newServeStatic(a *app) *cobra.Command {
@@ -52,15 +54,18 @@ func newServeStatic(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	given = settingFlags(cmd, setting.Of(static.Config{}, staticPage{}))
+	given = settingFlags(cmd, setting.Of(static.Config{}, staticOptions{}))
 	return cmd
 }
 
 // staticConfig is what the command line asks for, or every mistake in it.
 func staticConfig(args []string, given setting.Values) (static.Config, error) {
 	var c static.Config
-	var page staticPage
+	var page staticOptions
 	errs := []error{setting.Fill(&c, given, setting.InFlags), setting.Fill(&page, given, setting.InFlags)}
+	if page.Threads > 0 {
+		runtime.GOMAXPROCS(page.Threads)
+	}
 	_, sized := given["size"]
 	switch {
 	case len(args) == 0 && !sized:

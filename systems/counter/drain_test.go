@@ -25,7 +25,7 @@ func stick(stuck *stuckGuard) func(*Server) {
 	return func(s *Server) {
 		for _, side := range s.sides {
 			switch side := side.(type) {
-			case *web:
+			case *httpSide:
 				side.handler.routes[pathAtomic].own = stuck
 			case *rpc:
 				side.own = stuck
@@ -46,17 +46,7 @@ func begin(t *testing.T, s *running, path string) (net.Conn, *bufio.Reader) {
 	return c, bufio.NewReader(c)
 }
 
-func activeConns(s *running) (n int) {
-	cs := s.sides[0].(*web).conns
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	for c := range cs.open {
-		if c.active.Load() {
-			n++
-		}
-	}
-	return n
-}
+func activeConns(s *running) int { return s.sides[0].(*httpSide).server.Active() }
 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()

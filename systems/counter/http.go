@@ -2,12 +2,12 @@ package counter
 
 import (
 	"encoding/json"
-	"errors"
 	"log/slog"
-	"net"
 	"runtime/debug"
 
 	"github.com/valyala/fasthttp"
+
+	"contend/systems/web"
 )
 
 const jsonType = "application/json"
@@ -154,8 +154,7 @@ func (h *handler) serveProbe(ctx *fasthttp.RequestCtx, path string) {
 // that. Probes are answered to the end.
 func (h *handler) refuse(ctx *fasthttp.RequestCtx) bool {
 	ctx.SetConnectionClose()
-	c, ok := ctx.Conn().(*conn)
-	if !ok || !c.late {
+	if !web.IsLate(ctx) {
 		return false
 	}
 	switch string(ctx.Path()) {
@@ -185,24 +184,20 @@ func (h *handler) recovered(ctx *fasthttp.RequestCtx) {
 // unreadable answers what never became a request. A connection on which
 // nothing was sent is closed without a word.
 func (h *handler) unreadable(ctx *fasthttp.RequestCtx, err error) {
-	if c, ok := ctx.Conn().(*conn); ok && !c.active.Load() {
-		_ = c.Close()
-		return
-	}
-	p := problem{code: fasthttp.StatusBadRequest, text: "not an HTTP request"}
-	var (
-		header  *fasthttp.ErrSmallBuffer
-		network net.Error
-	)
+	p := problem{code: web.Refusal(ctx, err)}
 	switch {
+	case p.code == 0:
+		return
 	case h.phase.draining():
 		p = problem{code: fasthttp.StatusServiceUnavailable, text: "the server is stopping"}
-	case errors.As(err, &header):
-		p = problem{code: fasthttp.StatusRequestHeaderFieldsTooLarge, text: "the header is too large"}
-	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		p = problem{code: fasthttp.StatusRequestEntityTooLarge, text: "the body is too large"}
-	case errors.As(err, &network) && network.Timeout():
-		p = problem{code: fasthttp.StatusRequestTimeout, text: "the request took too long"}
+	case p.code == fasthttp.StatusRequestHeaderFieldsTooLarge:
+		p.text = "the header is too large"
+	case p.code == fasthttp.StatusRequestEntityTooLarge:
+		p.text = "the body is too large"
+	case p.code == fasthttp.StatusRequestTimeout:
+		p.text = "the request took too long"
+	default:
+		p.text = "not an HTTP request"
 	}
 	h.fail(ctx, p)
 }

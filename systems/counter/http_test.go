@@ -193,7 +193,7 @@ func (panicking) increment(int64) (change, error) { panic("planted") }
 
 func TestPanicIs500(t *testing.T) {
 	s := start(t, httpOnly(), func(s *Server) {
-		r := s.sides[0].(*web).handler.routes[pathMutex]
+		r := s.sides[0].(*httpSide).handler.routes[pathMutex]
 		r.own = panicking{r.own}
 	})
 	resp, body := fetch(t, "GET", s.url("/statusV2"))

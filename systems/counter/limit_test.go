@@ -49,7 +49,7 @@ func TestHTTPLimits(t *testing.T) {
 
 func withReadTimeout(d time.Duration) func(*Server) {
 	return func(s *Server) {
-		server := s.sides[0].(*web).server
+		server := s.sides[0].(*httpSide).server
 		server.ReadTimeout, server.IdleTimeout = d, d
 	}
 }
@@ -88,7 +88,7 @@ func TestIdleConnectionIsClosed(t *testing.T) {
 
 func TestServerLimitsAreSet(t *testing.T) {
 	s := start(t, httpOnly())
-	server := s.sides[0].(*web).server
+	server := s.sides[0].(*httpSide).server
 	for name, d := range map[string]time.Duration{
 		"read": server.ReadTimeout, "write": server.WriteTimeout, "idle": server.IdleTimeout,
 	} {

@@ -270,7 +270,7 @@ func provocations() []provocation {
 }
 
 func breakTallies(s *Server) {
-	for _, r := range s.sides[0].(*web).handler.routes {
+	for _, r := range s.sides[0].(*httpSide).handler.routes {
 		r.own = panicking{r.own}
 	}
 }

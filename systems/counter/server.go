@@ -134,7 +134,7 @@ func (s *Server) bind(cfg Config) (err error) {
 		return err
 	}
 	if s.http != nil {
-		w, err := newWeb(s.http, &s.phase, s.shared, s.log)
+		w, err := newHTTPSide(s.http, &s.phase, s.shared, s.log)
 		if err != nil {
 			return fmt.Errorf("counter: %w", err)
 		}

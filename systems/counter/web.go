@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"contend/systems/web"
 )
 
 // Limits of the HTTP side. The contract has no bodies and short headers.
@@ -19,31 +21,20 @@ const (
 	idleTimeout    = 2 * time.Minute
 )
 
-const (
-	// linger is how long an idle connection may still bring a request that
-	// its caller sent before the drain began.
-	linger = 100 * time.Millisecond
-	// drainTick is the time between two looks at the open connections.
-	drainTick = 5 * time.Millisecond
-)
-
-// A web is the HTTP side of the service.
-type web struct {
-	conns   *conns
-	server  *fasthttp.Server
+// A httpSide is the HTTP side of the service.
+type httpSide struct {
+	server  *web.Server
 	handler *handler
 }
 
-func newWeb(ln net.Listener, p *phase, s *sharing, log *slog.Logger) (*web, error) {
+func newHTTPSide(ln net.Listener, p *phase, s *sharing, log *slog.Logger) (*httpSide, error) {
 	h, err := newHandler(p, s, log)
 	if err != nil {
 		return nil, err
 	}
-	cs := newConns(ln, p)
-	return &web{conns: cs, handler: h, server: &fasthttp.Server{
+	return &httpSide{handler: h, server: web.New(ln, &fasthttp.Server{
 		Handler:                      h.serve,
 		ErrorHandler:                 h.unreadable,
-		ConnState:                    cs.changed,
 		ReadBufferSize:               maxHeaderBytes,
 		MaxRequestBodySize:           maxBodyBytes,
 		ReadTimeout:                  readTimeout,
@@ -52,46 +43,17 @@ func newWeb(ln net.Listener, p *phase, s *sharing, log *slog.Logger) (*web, erro
 		DisablePreParseMultipartForm: true,
 		NoDefaultServerHeader:        true,
 		Logger:                       printfLogger{log},
-	}}, nil
+	}, p.draining)}, nil
 }
 
-func (w *web) serve() error { return w.server.Serve(w.conns) }
+func (w *httpSide) serve() error { return w.server.Serve() }
 
 // drain answers the requests in flight and refuses later ones: with 503 as
-// long as there are requests in flight, then with a closed port. When ctx ends
-// first it closes what is left, and says how much that was.
-func (w *web) drain(ctx context.Context) error {
-	end := time.Now().Add(linger)
-	await(ctx, func() int { return w.conns.endIdle(end, false) })
-	_ = w.conns.Close()
-	last, cancel := context.WithTimeout(ctx, linger)
-	defer cancel()
-	end = time.Now().Add(linger / 2)
-	await(last, func() int { return w.conns.endIdle(end, true) })
-
-	cut := w.conns.closeAll()
-	await(context.Background(), w.conns.closeAll)
-	if cut > 0 && ctx.Err() != nil {
-		return fmt.Errorf("%d HTTP connections cut off: %w", cut, ctx.Err())
-	}
-	return nil
-}
-
-// await looks at the connections until none is left or ctx ends.
-func await(ctx context.Context, left func() int) {
-	tick := time.NewTicker(drainTick)
-	defer tick.Stop()
-	for left() > 0 {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
+// long as there are requests in flight, then with a closed port.
+func (w *httpSide) drain(ctx context.Context) error { return w.server.Drain(ctx) }
 
 // close ends the guards. Callers that are inside get their answers.
-func (w *web) close() { w.handler.end() }
+func (w *httpSide) close() { w.handler.end() }
 
 // A printfLogger passes fasthttp's complaints about single connections on.
 type printfLogger struct{ log *slog.Logger }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"time"
 
 	"contend/setting"
@@ -20,11 +19,6 @@ type Config struct {
 	Dir string
 	// Page is what / answers if Dir is empty; see NewPage.
 	Page Page
-	// Engine is "event_loop" or "goroutines"; empty means the event loop where there
-	// is one.
-	Engine string `flag:"engine" oneof:"event_loop,goroutines" words:"event_loop (Linux) or goroutines; empty means the first that is available"`
-	// Threads is the number of event loops; 0 means GOMAXPROCS.
-	Threads int `flag:"threads" min:"0" max:"256" words:"event loops; 0 means one per core"`
 	// MaxConns is how many connections may be open; those beyond are answered
 	// with 503 and closed. 0 means 16384.
 	MaxConns int `flag:"max-conns" min:"0" words:"connections at a time; 0 means 16384"`
@@ -43,23 +37,10 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// The engines that there are.
-const (
-	eventLoop  = "event_loop"
-	goroutines = "goroutines"
-)
-
 // Limits that are not for choosing.
 const (
 	maxHead      = 8 << 10 // bytes of a request
 	minWriteRate = 8 << 10 // bytes per second
-	// lingerTime and lingerBytes limit what is read of a refused request, so
-	// that its answer is not lost by a reset.
-	lingerTime  = time.Second
-	lingerBytes = 1 << 20
-	// drainLinger is how long an idle connection may still bring a request
-	// that its client sent before the drain began.
-	drainLinger = 100 * time.Millisecond
 )
 
 // Validate returns every mistake in c but those of Dir and Page.
@@ -67,9 +48,6 @@ func (c Config) Validate() error {
 	err := setting.Check(c)
 	if c.Addr == "" {
 		err = errors.Join(err, setting.At(&c, &c.Addr).Wrong("is missing: an address such as :8080"))
-	}
-	if ok, why := eventLoops(); c.Engine == eventLoop && !ok {
-		err = errors.Join(err, setting.At(&c, &c.Engine).Wrong("is %s: %s", c.Engine, why))
 	}
 	return err
 }
@@ -84,12 +62,6 @@ func (c Config) complete() (Config, error) {
 	if err != nil {
 		return c, fmt.Errorf("static: %w", err)
 	}
-	engine := goroutines
-	if ok, _ := eventLoops(); ok {
-		engine = eventLoop
-	}
-	c.Engine = cmp.Or(c.Engine, engine)
-	c.Threads = cmp.Or(c.Threads, min(runtime.GOMAXPROCS(0), 256))
 	c.MaxConns = cmp.Or(c.MaxConns, conns)
 	c.HeaderTimeout = cmp.Or(c.HeaderTimeout, timeout)
 	c.IdleTimeout = cmp.Or(c.IdleTimeout, idle)

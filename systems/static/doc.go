@@ -16,12 +16,7 @@
 // symbolic link (see os.Root), nor what is not a regular file.
 //
 // Files may change while the server runs; each is checked again after one second. Files
-// up to 16 KiB are kept in memory, larger ones open, at most 512 names. Replace a file by
+// up to 128 KiB are kept in memory, at most 512 names. Replace a file by
 // renaming another over it: one that is overwritten in place may be sent as a mixture,
 // and one that is cut short ends the connections that carry it.
-//
-// There are two engines with the same responses. On Linux a few locked threads
-// each run an event loop over epoll: one read and one write for each answer,
-// sendfile for large files. Reading a file that is not in the page cache holds
-// its loop up. Elsewhere a goroutine serves each connection through package net.
 package static

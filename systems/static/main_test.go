@@ -20,25 +20,13 @@ import (
 
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m,           // what fasthttp never ends
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
 
 // hang is how long a test waits for what should happen at once.
 const hang = testenv.Patience
-
-// onBoth runs a test with every engine of this system.
-func onBoth(t *testing.T, test func(t *testing.T, engine string)) {
-	engines := []string{goroutines}
-	if ok, _ := eventLoops(); ok {
-		engines = append(engines, eventLoop)
-	}
-	for _, engine := range engines {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			test(t, engine)
-		})
-	}
-}
 
 // A running is a Server that serves until the test ends.
 type running struct {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -122,7 +123,7 @@ func (v *variant) matches(list []byte, weakly bool) bool {
 		if end < 0 {
 			return false
 		}
-		if string(strong[:end+2]) == v.tag && (weakly || !weak) {
+		if bytes.Equal(strong[:end+2], v.tag) && (weakly || !weak) {
 			return true
 		}
 		list = strong[end+2:]
@@ -160,10 +161,15 @@ func (v *variant) part(f *fields) (off, n int64, code status) {
 // unchanged is the strong comparison of If-Range: RFC 9110, section 13.1.5.
 func (v *variant) unchanged(ifRange []byte) bool {
 	if bytes.HasPrefix(ifRange, []byte(`"`)) {
-		return string(ifRange) == v.tag
+		return bytes.Equal(ifRange, v.tag)
 	}
 	since, ok := parseTime(ifRange)
 	return ok && v.modified.Equal(since)
+}
+
+// is compares with a name in ASCII, whatever the case.
+func is(b []byte, name string) bool {
+	return len(b) == len(name) && strings.EqualFold(string(b), name)
 }
 
 // number reads digits; what does not fit is the largest.

@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	// inMemory is the size up to which a file is kept in memory: copying it
-	// costs less than a second system call.
-	inMemory = 16 << 10
+	// inMemory is the size up to which a file is kept in memory.
+	inMemory = 128 << 10
 	// freshFor is how long it holds what was found of a file.
 	freshFor = time.Second
 )
@@ -22,13 +21,13 @@ const (
 type resource struct {
 	print    print
 	variants []variant    // the plain one is first
-	until    atomic.Int64 // a time.Duration of the clock
+	until    atomic.Int64 // in Unix nanoseconds
 }
 
 // fresh reports whether the resource may be used without another look.
-func (res *resource) fresh(now time.Duration) bool { return now < time.Duration(res.until.Load()) }
+func (res *resource) fresh(now time.Time) bool { return now.UnixNano() < res.until.Load() }
 
-func (res *resource) renew(now time.Duration) { res.until.Store(int64(now + freshFor)) }
+func (res *resource) renew(now time.Time) { res.until.Store(now.Add(freshFor).UnixNano()) }
 
 // A print tells whether a file or one of its compressed forms has changed.
 type print [1 + len([3]coding{})]mark
@@ -36,35 +35,29 @@ type print [1 + len([3]coding{})]mark
 // A mark is of one file; the zero value is of one that is not there.
 type mark struct{ modified, size int64 }
 
+func markOf(info os.FileInfo) mark { return mark{info.ModTime().UnixNano(), info.Size()} }
+
 // A variant is one form of a file.
 type variant struct {
-	coding   string
-	tag      string
-	modified time.Time // whole seconds, not in the future
+	name     string // of its file
+	mark     mark
+	body     []byte // all of it; nil: it is read for each answer
 	size     int64
-	body     []byte // all of it, if file is nil
-	file     *openFile
-	ok       string // the head of 200 without its end
-	about    string // its fields that every answer has
-	kind     string // and those that one with a part of it has
+	coding   string
+	modified time.Time // whole seconds, not in the future
+	// What an answer says of it.
+	tag, date, contentType []byte
+	varies                 bool
 }
 
-// describe prepares the heads of answers.
-func (v *variant) describe(contentType string, modified time.Time, vary bool) {
-	now := time.Now()
-	if modified.After(now) {
+// describe prepares what answers say.
+func (v *variant) describe(contentType string, modified time.Time, varies bool) {
+	if now := time.Now(); modified.After(now) {
 		modified = now // RFC 9110, section 8.8.2.1
 	}
 	v.modified = modified.UTC().Truncate(time.Second)
-	v.about = "ETag: " + v.tag + "\r\nLast-Modified: " + v.modified.Format(http.TimeFormat) + "\r\n"
-	if vary {
-		v.about += "Vary: Accept-Encoding\r\n"
-	}
-	v.kind = "Content-Type: " + contentType + "\r\n"
-	if v.coding != "" {
-		v.kind += "Content-Encoding: " + v.coding + "\r\n"
-	}
-	v.ok = fmt.Sprintf("%sContent-Length: %d\r\nAccept-Ranges: bytes\r\n%s%s", statusLine(http.StatusOK), v.size, v.kind, v.about)
+	v.tag, v.date = []byte(tagOf(v.mark, v.coding)), []byte(v.modified.Format(http.TimeFormat))
+	v.contentType, v.varies = []byte(contentType), varies
 }
 
 // tagOf makes a strong tag of a file's time in ns and its size.
@@ -75,76 +68,34 @@ func tagOf(m mark, coding string) string {
 	return fmt.Sprintf(`"%x-%x%s"`, uint64(m.modified), m.size, coding)
 }
 
-// openVariant reads or opens one file. It must be regular.
-func openVariant(root *os.Root, name string) (v variant, info os.FileInfo, err error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not hold us up
+// readVariant reads a file, if it is small.
+func readVariant(root *os.Root, name, coding string) (variant, error) {
+	file, info, err := openRegular(root, name)
 	if err != nil {
-		return v, nil, err
+		return variant{}, err
 	}
-	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+	defer file.Close()
+	v := variant{name: name, mark: markOf(info), size: info.Size(), coding: coding}
+	if v.size <= inMemory {
+		v.body, err = io.ReadAll(io.LimitReader(file, v.size))
+		v.size = int64(len(v.body))
+	}
+	return v, err
+}
+
+// openRegular opens a file that must be regular.
+func openRegular(root *os.Root, name string) (*os.File, os.FileInfo, error) {
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not hold us up
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
 		err = os.ErrNotExist
 	}
 	if err != nil {
-		_ = f.Close()
-		return v, nil, err
+		_ = file.Close()
+		return nil, nil, err
 	}
-	v.size = info.Size()
-	if v.size > inMemory {
-		v.file, err = newOpenFile(f)
-		return v, info, err
-	}
-	v.body, err = io.ReadAll(io.LimitReader(f, v.size))
-	v.size = int64(len(v.body))
-	_ = f.Close()
-	return v, info, err
-}
-
-// An openFile is shared by the answers that are being sent. It is closed when
-// the last of them and the resource have released it.
-type openFile struct {
-	*os.File
-	fd   int
-	refs atomic.Int32
-}
-
-func newOpenFile(f *os.File) (*openFile, error) {
-	raw, err := f.SyscallConn()
-	o := &openFile{File: f}
-	if err == nil {
-		err = raw.Control(func(fd uintptr) { o.fd = int(fd) })
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	o.refs.Store(1)
-	return o, nil
-}
-
-// acquire returns false if the file is closed.
-func (o *openFile) acquire() bool {
-	for {
-		n := o.refs.Load()
-		if n == 0 {
-			return false
-		}
-		if o.refs.CompareAndSwap(n, n+1) {
-			return true
-		}
-	}
-}
-
-func (o *openFile) release() {
-	if o.refs.Add(-1) == 0 {
-		_ = o.Close()
-	}
-}
-
-// release is called once a resource is not found any more.
-func (res *resource) release() {
-	for _, v := range res.variants {
-		if v.file != nil {
-			v.file.release()
-		}
-	}
+	return file, info, nil
 }

@@ -9,7 +9,10 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
-	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"contend/systems/web"
 )
 
 // A Server serves a directory or a page. Its methods may be called concurrently,
@@ -19,19 +22,8 @@ type Server struct {
 	log      *slog.Logger
 	site     *site
 	listener net.Listener
-	start    time.Time
 	draining atomic.Bool
-	open     atomic.Int64 // connections
-	engine   engine
-}
-
-// An engine accepts connections and answers them.
-type engine interface {
-	serve() error // until drained
-	// drain ends the connections that carry no request, waits for the others
-	// until ctx is done, and returns how many it cut off.
-	drain(ctx context.Context) int
-	close() // after both
+	http     *web.Server
 }
 
 // Listen opens the directory and binds the address of c. Connections wait until
@@ -41,41 +33,32 @@ func Listen(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, log: c.Logger, start: time.Now()}
-	if err := s.prepare(); err != nil {
-		if s.listener != nil {
-			_ = s.listener.Close()
-		}
-		if s.site != nil {
-			s.site.close()
-		}
-		return nil, err
+	s := &Server{config: c, log: c.Logger}
+	if s.site, err = openSite(c); err != nil {
+		return nil, fmt.Errorf("static: %w", err)
 	}
-	return s, nil
-}
-
-func (s *Server) prepare() (err error) {
-	if s.config.Dir == "" {
-		s.site, err = pageSite(s.config.Page)
-	} else {
-		s.site, err = openSite(s.config.Dir)
-	}
-	if err != nil {
-		return fmt.Errorf("static: %w", err)
-	}
-	network, addr := "tcp", s.config.Addr
+	network, addr := "tcp", c.Addr
 	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
 		network, addr = "unix", path
 	}
 	if s.listener, err = net.Listen(network, addr); err != nil {
-		return fmt.Errorf("static: cannot listen on %q: %w", s.config.Addr, err)
+		s.site.close()
+		return nil, fmt.Errorf("static: cannot listen on %q: %w", c.Addr, err)
 	}
-	if s.config.Engine == eventLoop {
-		s.engine, err = newLoops(s)
-		return err
-	}
-	s.engine = newCrew(s)
-	return nil
+	s.http = web.New(s.listener, &fasthttp.Server{
+		Name:                         "contend",
+		Handler:                      s.serve,
+		ErrorHandler:                 s.refuse,
+		Concurrency:                  c.MaxConns,
+		ReadBufferSize:               maxHead,
+		MaxRequestBodySize:           1, // nobody reads one
+		ReadTimeout:                  c.HeaderTimeout,
+		IdleTimeout:                  c.IdleTimeout,
+		NoDefaultContentType:         true,
+		DisablePreParseMultipartForm: true,
+		Logger:                       silent{},
+	}, s.draining.Load)
+	return s, nil
 }
 
 // Addr returns the address that is bound.
@@ -87,28 +70,18 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // after a complete drain.
 func (s *Server) Serve(ctx context.Context) error {
 	ended := make(chan error, 1)
-	go func() { ended <- s.engine.serve() }()
-	s.log.Info("serving", "http", s.Addr().String(), "engine", s.config.Engine, "threads", s.threads())
+	go func() { ended <- s.http.Serve() }()
+	s.log.Info("serving", "http", s.Addr().String(), "threads", runtime.GOMAXPROCS(0))
 	var err error
 	select {
 	case <-ctx.Done():
-		err = s.drain()
-		err = errors.Join(err, <-ended)
+		err = errors.Join(s.drain(), <-ended)
 	case err = <-ended:
 		err = errors.Join(fmt.Errorf("static: stopped serving: %w", err), s.drain())
 	}
-	s.engine.close()
 	s.site.close()
 	s.log.Info("stopped")
 	return err
-}
-
-// threads is how many may serve at a time.
-func (s *Server) threads() int {
-	if s.config.Engine == eventLoop {
-		return s.config.Threads
-	}
-	return runtime.GOMAXPROCS(0)
 }
 
 func (s *Server) drain() error {
@@ -116,17 +89,13 @@ func (s *Server) drain() error {
 	s.log.Info("draining", "timeout", s.config.DrainTimeout)
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.DrainTimeout)
 	defer cancel()
-	if cut := s.engine.drain(ctx); cut > 0 {
-		return fmt.Errorf("static: %d connections cut off: %w", cut, ctx.Err())
+	if err := s.http.Drain(ctx); err != nil {
+		return fmt.Errorf("static: %w", err)
 	}
 	return nil
 }
 
-func (s *Server) newWriter() writer {
-	w := writer{clock: clock{start: s.start}, draining: &s.draining}
-	w.read()
-	return w
-}
+// silent drops what fasthttp says of single connections.
+type silent struct{}
 
-// busy is what a connection too many is told.
-const busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+func (silent) Printf(string, ...any) {}

@@ -12,63 +12,59 @@ import (
 
 func TestDrain(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, engine string) {
-		p, err := NewPage(20_000_000, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := start(t, Config{Page: p, Engine: engine, Threads: 2})
-		idle, half, big := dial(t, s.Addr()), dial(t, s.Addr()), dial(t, s.Addr())
-		idle.send(t, "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
-		idle.receive(t, "HEAD")
-		half.send(t, "HEAD / HTTP/1.1\r\nHost: x\r\n\r\nHEAD / HTTP/1.1\r\nHost:")
-		half.receive(t, "HEAD") // and with the first request half of another has arrived
-		big.send(t, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-		if _, err := big.Peek(1); err != nil { // the answer is on its way, and does not fit into the sockets
-			t.Fatal(err)
-		}
-		s.stop()
-		idle.ended(t)
-		half.send(t, " x\r\n\r\n")
-		if got := half.receive(t, "HEAD"); got.StatusCode != 200 || !got.Close {
-			t.Errorf("in flight: %d, close %v", got.StatusCode, got.Close)
-		}
-		half.ended(t)
-		if got := big.receive(t, "GET"); len(got.body) != len(p.body) {
-			t.Errorf("large answer: %d bytes", len(got.body))
-		}
-		_ = big.Close()
-		if err := s.wait(t); err != nil {
-			t.Error(err)
-		}
-		if c, err := net.Dial("tcp", s.Addr().String()); err == nil {
-			_ = c.Close()
-			t.Error("the port still accepts")
-		}
-	})
+	p, err := NewPage(20_000_000, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, Config{Page: p})
+	idle, half, big := dial(t, s.Addr()), dial(t, s.Addr()), dial(t, s.Addr())
+	idle.send(t, "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
+	idle.receive(t, "HEAD")
+	half.send(t, "HEAD / HTTP/1.1\r\nHost: x\r\n\r\nHEAD / HTTP/1.1\r\nHost:")
+	half.receive(t, "HEAD") // and with the first request half of another has arrived
+	big.send(t, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	if _, err := big.Peek(1); err != nil { // the answer is on its way, and does not fit into the sockets
+		t.Fatal(err)
+	}
+	s.stop()
+	idle.ended(t)
+	half.send(t, " x\r\n\r\n")
+	if got := half.receive(t, "HEAD"); got.StatusCode != 200 || !got.Close {
+		t.Errorf("in flight: %d, close %v", got.StatusCode, got.Close)
+	}
+	half.ended(t)
+	if got := big.receive(t, "GET"); len(got.body) != len(p.body) {
+		t.Errorf("large answer: %d bytes", len(got.body))
+	}
+	_ = big.Close()
+	if err := s.wait(t); err != nil {
+		t.Error(err)
+	}
+	if c, err := net.Dial("tcp", s.Addr().String()); err == nil {
+		_ = c.Close()
+		t.Error("the port still accepts")
+	}
 }
 
 func TestDrainTimeout(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, engine string) {
-		p, err := NewPage(20_000_000, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := start(t, Config{Page: p, Engine: engine, DrainTimeout: 200 * time.Millisecond})
-		deaf := dial(t, s.Addr())
-		deaf.send(t, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-		if _, err := deaf.Peek(1); err != nil {
-			t.Fatal(err)
-		}
-		s.stop()
-		if err := s.wait(t); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 connections cut off") {
-			t.Errorf("Serve returned %v", err)
-		}
-		if n, _ := io.Copy(io.Discard, deaf); n >= int64(len(p.body)) {
-			t.Errorf("%d bytes of a connection that was cut off", n)
-		}
-	})
+	p, err := NewPage(20_000_000, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, Config{Page: p, DrainTimeout: 200 * time.Millisecond})
+	deaf := dial(t, s.Addr())
+	deaf.send(t, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	if _, err := deaf.Peek(1); err != nil {
+		t.Fatal(err)
+	}
+	s.stop()
+	if err := s.wait(t); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 HTTP connections cut off") {
+		t.Errorf("Serve returned %v", err)
+	}
+	if n, _ := io.Copy(io.Discard, deaf); n >= int64(len(p.body)) {
+		t.Errorf("%d bytes of a connection that was cut off", n)
+	}
 }
 
 func TestConfig(t *testing.T) {
@@ -79,8 +75,7 @@ func TestConfig(t *testing.T) {
 	}{
 		{Config{}, []string{"http is missing", "one of Dir and Page"}},
 		{Config{Addr: "x", Dir: ".", Page: page}, []string{"one of Dir and Page"}},
-		{Config{Addr: "127.0.0.1:0", Page: page, Engine: "steam", Threads: -1, MaxConns: -1, IdleTimeout: -1},
-			[]string{`engine is "steam"`, "threads is -1", "max-conns is -1", "idle-timeout is -1ns"}},
+		{Config{Addr: "127.0.0.1:0", Page: page, MaxConns: -1, IdleTimeout: -1}, []string{"max-conns is -1", "idle-timeout is -1ns"}},
 		{Config{Addr: "127.0.0.1:0", Dir: "/does/not/exist"}, []string{"does/not/exist"}},
 		{Config{Addr: "127.0.0.1:x", Page: page}, []string{"cannot listen on"}},
 	} {
@@ -96,57 +91,4 @@ func TestConfig(t *testing.T) {
 			}
 		}
 	}
-}
-
-func FuzzExchange(f *testing.F) {
-	for _, seed := range []string{
-		"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "GET /a%20b?c HTTP/1.0\r\n\r\nGET /", "\r\n\r\nHEAD http://x/y HTTP/1.1\r\nHost:\r\n\r\n",
-		"GET / HTTP/1.1\r\nHost: x\r\nRange: bytes=1-2\r\nIf-Range: \"a\"\r\n\r\n",
-		"GET / HTTP/1.1\r\nHost: x\r\nRange: bytes=-5\r\nAccept-Encoding: gzip;q=0.5,*\r\nIf-None-Match: W/\"x\", \"y\r\n\r\n",
-		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello", "GET / HTTP/1.1\nHost: x\n\n",
-	} {
-		f.Add([]byte(seed), uint16(7))
-	}
-	page, err := NewPage(100, true)
-	if err != nil {
-		f.Fatal(err)
-	}
-	site, err := pageSite(page)
-	if err != nil {
-		f.Fatal(err)
-	}
-	s := &Server{start: time.Now(), site: site}
-	w := s.newWriter()
-	f.Fuzz(func(t *testing.T, in []byte, cut uint16) {
-		whole := answers(t, s, &w, in, len(in))
-		if parts := answers(t, s, &w, in, int(cut)%(len(in)+1)); parts != whole {
-			t.Errorf("in two parts:\n%q\nat once:\n%q", parts, whole)
-		}
-	})
-}
-
-// answers gives in to a new exchange, first its bytes up to cut, and returns what
-// is written until the connection ends.
-func answers(t *testing.T, s *Server, w *writer, in []byte, cut int) string {
-	x := exchange{site: s.site}
-	var all strings.Builder
-	begin := 0
-	for _, have := range []int{cut, len(in)} {
-		for begin < have {
-			var out output
-			n := x.next(w, in[begin:have], &out)
-			if n == 0 {
-				break
-			}
-			if n > have-begin || out.n != 0 || len(out.bytes) == 0 {
-				t.Fatalf("%d of %d bytes, answer %q", n, have-begin, out.bytes)
-			}
-			all.Write(out.bytes)
-			if out.close {
-				return all.String()
-			}
-			begin += n
-		}
-	}
-	return all.String()
 }

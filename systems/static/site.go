@@ -25,48 +25,39 @@ type site struct {
 	known map[string]*resource
 }
 
-// openSite opens a directory.
-func openSite(dir string) (*site, error) {
-	root, err := os.OpenRoot(dir)
+// openSite opens a directory or, without one, a page.
+func openSite(c Config) (*site, error) {
+	if c.Dir == "" {
+		return &site{page: pageResource(c.Page)}, nil
+	}
+	root, err := os.OpenRoot(c.Dir)
 	if err != nil {
 		return nil, err
 	}
 	return &site{root: root, known: make(map[string]*resource)}, nil
 }
 
-// pageSite is a site of one page. Its time is that of the start.
-func pageSite(p Page) (*site, error) {
+// pageResource is that of a page, whose time is that of the start.
+func pageResource(p Page) *resource {
 	now := time.Now()
-	v := variant{size: int64(len(p.body)), body: p.body}
-	if v.size > inMemory {
-		file, err := pageFile(p.body)
-		if err != nil {
-			return nil, err
-		}
-		v.file = file
-	}
-	v.tag = tagOf(mark{now.UnixNano(), v.size}, "")
+	size := int64(len(p.body))
+	v := variant{mark: mark{now.UnixNano(), size}, size: size, body: p.body}
 	v.describe(p.contentType, now, false)
 	res := &resource{variants: []variant{v}}
 	res.until.Store(1<<63 - 1)
-	return &site{page: res}, nil
+	return res
 }
 
-// close releases the files.
+// close releases the directory.
 func (s *site) close() {
-	if s.root == nil {
-		s.page.release()
-		return
-	}
-	_ = s.root.Close()
-	for _, res := range s.known {
-		res.release()
+	if s.root != nil {
+		_ = s.root.Close()
 	}
 }
 
 // find returns what a request target stands for. If that is a directory, moved
 // is where it is found. Code is 0 or the status of an answer without a resource.
-func (s *site) find(target []byte, now time.Duration) (res *resource, moved string, code status) {
+func (s *site) find(target []byte, now time.Time) (res *resource, moved string, code status) {
 	p, code := decode(target)
 	if code != 0 {
 		return nil, "", code
@@ -143,7 +134,7 @@ var errDirectory = errors.New("static: a directory")
 
 // look looks at the files of a name and returns the resource that was known if
 // they are the same. Of two calls at the same time both read them.
-func (s *site) look(name string, known *resource, now time.Duration) (*resource, error) {
+func (s *site) look(name string, known *resource, now time.Time) (*resource, error) {
 	print, err := s.printOf(name)
 	if err == nil && known != nil && known.print == print {
 		known.renew(now)
@@ -167,18 +158,14 @@ func (s *site) look(name string, known *resource, now time.Duration) (*resource,
 func (s *site) keep(name string, res *resource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if old := s.known[name]; old != nil {
-		old.release()
-		delete(s.known, name)
-	}
+	delete(s.known, name)
 	if res == nil {
 		return
 	}
-	for other, old := range s.known {
+	for other := range s.known {
 		if len(s.known) < maxNames {
 			break
 		}
-		old.release()
 		delete(s.known, other)
 	}
 	s.known[name] = res
@@ -204,30 +191,24 @@ func (s *site) printOf(name string) (print, error) {
 	return p, nil
 }
 
-func markOf(info fs.FileInfo) mark { return mark{info.ModTime().UnixNano(), info.Size()} }
-
 // read opens the forms of a file. A compressed form that is older than the file
 // or cannot be read does not count.
 func (s *site) read(name string, p print) (*resource, error) {
 	res := &resource{print: p}
-	plain, info, err := openVariant(s.root, name)
+	plain, err := readVariant(s.root, name, "")
 	if err != nil {
 		return nil, err
 	}
-	plain.tag = tagOf(markOf(info), "")
 	res.variants = append(res.variants, plain)
-	modified := info.ModTime()
 	for i, c := range codings() {
 		if p[i+1] == (mark{}) || p[i+1].modified < p[0].modified {
 			continue
 		}
-		v, info, err := openVariant(s.root, name+c.ending)
-		if err != nil {
-			continue
+		if v, err := readVariant(s.root, name+c.ending, c.name); err == nil {
+			res.variants = append(res.variants, v)
 		}
-		v.coding, v.tag = c.name, tagOf(markOf(info), c.name)
-		res.variants = append(res.variants, v)
 	}
+	modified := time.Unix(0, plain.mark.modified)
 	for i := range res.variants {
 		res.variants[i].describe(typeOf(path.Base(name)), modified, len(res.variants) > 1)
 	}

@@ -1,6 +1,7 @@
-package counter
+package web
 
 import (
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -14,33 +15,49 @@ import (
 // covers a new connection on which nothing was sent.
 type conn struct {
 	net.Conn
-	late   bool // accepted while draining
-	active atomic.Bool
-	used   bool // has answered a request; for the serving goroutine only
+	late bool // accepted while draining
+	busy atomic.Bool
+	// For the serving goroutine only: it has answered a request, and refused one.
+	used, refused bool
 }
 
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if n > 0 && !c.active.Load() {
-		c.active.Store(true)
+	if n > 0 && !c.busy.Load() {
+		c.busy.Store(true)
 	}
 	return n, err
 }
 
+// What is read of a refused request before its connection is closed: at most so much, for so long.
+const (
+	refusedBytes = 1 << 20
+	refusedTime  = time.Second
+)
+
+// Close reads what follows a refused request first: a reset would take its response away.
+func (c *conn) Close() error {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if c.refused && ok && half.CloseWrite() == nil {
+		_ = c.SetReadDeadline(time.Now().Add(refusedTime))
+		_, _ = io.Copy(io.Discard, io.LimitReader(c.Conn, refusedBytes))
+	}
+	return c.Conn.Close()
+}
+
+// ReadFrom lets files go the way of the connection, which is sendfile where there is one.
+func (c *conn) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
+
 // conns knows the open connections of a listener. fasthttp's own Shutdown
 // closes a connection that is idle by its books at the moment when a request
-// arrives on it: the counter is incremented and the answer lost. Here an idle
+// arrives on it: it is answered, and the answer lost. Here an idle
 // connection only loses the right to read, so whatever was read is answered.
 type conns struct {
 	net.Listener
-	phase *phase
+	draining func() bool
 
 	mu   sync.Mutex
 	open map[*conn]struct{}
-}
-
-func newConns(ln net.Listener, p *phase) *conns {
-	return &conns{Listener: ln, phase: p, open: make(map[*conn]struct{})}
 }
 
 func (cs *conns) Accept() (net.Conn, error) {
@@ -48,7 +65,7 @@ func (cs *conns) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: nc, late: cs.phase.draining()}
+	c := &conn{Conn: nc, late: cs.draining()}
 	cs.mu.Lock()
 	cs.open[c] = struct{}{}
 	cs.mu.Unlock()
@@ -62,11 +79,11 @@ func (cs *conns) changed(nc net.Conn, state fasthttp.ConnState) {
 	switch state {
 	case fasthttp.StateActive:
 		if c.used { // a pipelined request is in the buffer already: no Read
-			c.active.Store(true)
+			c.busy.Store(true)
 		}
 	case fasthttp.StateIdle:
 		c.used = true
-		c.active.Store(false)
+		c.busy.Store(false)
 	case fasthttp.StateClosed:
 		cs.mu.Lock()
 		delete(cs.open, c)
@@ -87,7 +104,7 @@ func (cs *conns) endIdle(at time.Time, late bool) int {
 			continue
 		}
 		n++
-		if !c.active.Load() {
+		if !c.busy.Load() {
 			_ = c.SetReadDeadline(at) // fails only on a closed connection
 		}
 	}
@@ -100,7 +117,18 @@ func (cs *conns) closeAll() int {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	for c := range cs.open {
-		_ = c.Close()
+		_ = c.Conn.Close()
 	}
 	return len(cs.open)
+}
+
+func (cs *conns) active() (n int) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for c := range cs.open {
+		if c.busy.Load() {
+			n++
+		}
+	}
+	return n
 }
