@@ -173,10 +173,13 @@ func (o *Outbox) send(e *entry, c *Conn, now time.Duration) {
 }
 
 // draw gives a message its transaction and the length of its challenge: the
-// longest of those of its candidates.
+// longest of those of its candidates, and for a guest one of the address.
 func (o *Outbox) draw(e *entry) {
 	for d := range e.candidates {
 		e.size = max(e.size, d.size)
+	}
+	if e.guest {
+		e.size = max(e.size, o.strangers(e.addr))
 	}
 	e.transaction = o.config.Transactions()
 	o.sent[e.transaction] = e

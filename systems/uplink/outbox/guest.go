@@ -20,6 +20,8 @@ const (
 	// attempt, with the chance of 1 in the length of the list: then it owes more than
 	// it can guess.
 	maxOwed = 3
+	// maxPaid right solutions and one more are as many as it takes from the longest list to the shortest.
+	maxPaid = 10
 	// maxGuests bounds the addresses that are known of one customer. Those without a
 	// frame for forget make room; where they do not suffice, what is beyond counts as
 	// one address.
@@ -34,6 +36,7 @@ type guest struct {
 	first   uint8         // how many of the first frames were; more: those have been judged
 	skipped uint8         // frames since the last that was sent
 	owed    uint8         // right solutions that prove nothing
+	paid    uint8         // and how many of those came
 }
 
 // admit says whether the next frame is sent, once the first ones are answered.
@@ -121,6 +124,7 @@ func (o *Outbox) prove(d *device, e *entry, now time.Duration) {
 		o.guests.change(e.addr, now, func(g *guest) {
 			if owed = g.owed > 0; owed {
 				g.owed--
+				g.paid = min(g.paid+1, maxPaid)
 			}
 		})
 		if owed {
@@ -130,6 +134,13 @@ func (o *Outbox) prove(d *device, e *entry, now time.Duration) {
 	}
 	d.proven, d.hasProven, d.newProof = e.addr, true, true
 	o.note(d)
+}
+
+// strangers is how long a guest's challenge is at least: as long as that of a new device that solved one, whatever its
+// device solved at other addresses, since anybody may give a device that is trusted any address. What it solves here,
+// as a guest, halves that.
+func (o *Outbox) strangers(addr lorawan.DevAddr) uint16 {
+	return clampSize(o.config.Trust.Start >> (1 + o.guests.at[addr].paid))
 }
 
 // owe counts a wrong solution of a message.

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"fmt"
 	"maps"
 	"testing"
 	"testing/synctest"
@@ -237,6 +238,48 @@ func TestGuessing(t *testing.T) {
 				}
 				if got := d.of(1).provenAt(1); got != tt.proven {
 					t.Errorf("proven: %v, want %v", got, tt.proven)
+				}
+			})
+		})
+	}
+}
+
+// A device that is trusted elsewhere has the challenge of a new one that solved one, where it is a guest. Right
+// answers there halve it, as they do for a device that was never elsewhere.
+func TestChallengeOfAGuest(t *testing.T) {
+	for _, tt := range []struct {
+		elsewhere int    // solutions at another address
+		joins     int    // and without an address
+		answers   string // r: right, w: wrong
+		want      []int  // lengths
+	}{
+		{0, 0, "rrr", []int{4096, 2048, 1024}},
+		{0, 1, "rrr", []int{2048, 1024, 512}},
+		{1, 0, "rrr", []int{2048, 1024, 512}},
+		{20, 0, "rrr", []int{2048, 2, 2}}, // the first is a proof: then it is the device's own
+		{0, 20, "rrr", []int{2048, 2, 2}},
+		{20, 0, "wrrr", []int{2048, 2048, 1024, 2}},              // one is owed
+		{20, 0, "wwrrrr", []int{2048, 2048, 2048, 1024, 512, 4}}, // two are, and the device had 32
+		{0, 0, "wwwrrrrr", []int{4096, 4096, 4096, 4096, 2048, 1024, 512, 256}},
+	} {
+		t.Run(fmt.Sprint(tt.elsewhere, tt.joins, tt.answers), func(t *testing.T) {
+			asGuest(t, Config{}, func(t *testing.T, d *desk, c *Conn) {
+				d.addr = 2
+				d.hear(t, c, tt.elsewhere, time.Minute, right, 1)
+				d.addr = 0
+				d.hear(t, c, tt.joins, time.Minute, right, 1)
+				d.addr = 1
+				for i, want := range tt.want {
+					u := d.put(1)
+					m := take(t, c, 1)[0]
+					if len(m.Challenge) != want {
+						t.Errorf("challenge %d has %d entries, want %d", i, len(m.Challenge), want)
+					}
+					answer := right
+					if tt.answers[i] == 'w' {
+						answer = guessing
+					}
+					c.Answer([]message.Answer{answer(m, u)})
 				}
 			})
 		})

@@ -233,9 +233,9 @@ func (m *model) admit(msg *modelMessage, now time.Duration) bool {
 	case g == nil:
 		return true
 	case g.first < 20:
-		*g = guest{last: now, first: g.first + 1, owed: g.owed}
+		*g = guest{last: now, first: g.first + 1, owed: g.owed, paid: g.paid}
 	case g.skipped == 9 || now-g.last >= time.Minute:
-		*g = guest{last: now, first: 21, owed: g.owed}
+		*g = guest{last: now, first: 21, owed: g.owed, paid: g.paid}
 	default:
 		g.first, g.skipped = 21, g.skipped+1
 		return false
@@ -250,7 +250,7 @@ func (m *model) prove(d *modelDevice, msg *modelMessage) {
 	}
 	if g := m.guests[msg.addr]; msg.guest && g != nil {
 		if g.owed > 0 {
-			g.owed--
+			g.owed, g.paid = g.owed-1, min(10, g.paid+1)
 			return
 		}
 		delete(m.guests, msg.addr)
@@ -270,6 +270,9 @@ func (m *model) owe(msg *modelMessage) {
 
 func (m *model) challenge(msg *modelMessage) (size int) {
 	msg.eachDevice(func(d *modelDevice) { size = max(size, d.size) })
+	if msg.guest {
+		size = max(2, size, m.config.Trust.Start/2>>m.guests[msg.addr].paid)
+	}
 	return size
 }
 
