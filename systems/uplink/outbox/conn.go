@@ -161,8 +161,9 @@ func (o *Outbox) send(e *entry, c *Conn, now time.Duration) {
 	if e.transaction == 0 {
 		o.draw(e)
 		o.stats.Sent++
-		o.stats.Wait.count(micros(now - e.put))
+		o.stats.Wait.count(micros(now - e.since))
 		o.stats.Challenges.count(uint64(e.size))
+		e.since = now
 	} else {
 		o.stats.Redelivered++
 	}
@@ -273,19 +274,15 @@ func (c *Conn) Close() {
 		for c.sent.tail != nil {
 			c.o.takeBack(c.sent.tail.entry, now, out)
 		}
-		if len(c.o.conns) == 0 {
-			c.o.gone = now
-			c.o.setAlarm(now + c.o.config.Hold)
-		}
 	})
 }
 
-// holds is for how many times Hold a message stays that was taken back.
-const holds = 10
+// lostFor is how long connections may lose a message, from its first delivery on, before it is given up.
+const lostFor = 10 * time.Minute
 
 func (o *Outbox) takeBack(e *entry, now time.Duration, out *settled) {
-	if now-e.put > holds*o.config.Hold {
-		o.settle(e, DroppedUnclaimed, out)
+	if now-e.since > lostFor {
+		o.settle(e, Expired, out)
 		return
 	}
 	o.detach(e)

@@ -21,7 +21,6 @@ type model struct {
 	conns   []*modelConn
 	all     []*modelMessage
 	guests  map[lorawan.DevAddr]*guest
-	gone    time.Duration
 }
 
 type modelDevice struct {
@@ -45,6 +44,7 @@ type modelMessage struct {
 	bytes     int
 	size      int // of the challenge
 	put, sent time.Duration
+	first     time.Duration // when it was sent first
 	outcome   []Outcome
 }
 
@@ -154,15 +154,15 @@ func (m *model) giveUp(n int, until time.Duration) int {
 	return n
 }
 
-// withdraw takes out what was never sent, and waits since before a moment.
-func (m *model) withdraw(until time.Duration) (uplinks []*message.Uplink) {
+// withdraw takes out what waits: what was sent, or what was put up to a moment and was not.
+func (m *model) withdraw(sent bool, until time.Duration) (uplinks []*message.Uplink) {
 	m.waiting = slices.DeleteFunc(m.waiting, func(msg *modelMessage) bool {
-		old := msg.upstream.Transaction == 0 && msg.put <= until
-		if old {
+		wanted := sent == (msg.upstream.Transaction != 0) && (sent || msg.put <= until)
+		if wanted {
 			uplinks = append(uplinks, msg.uplink)
 			msg.outcome = []Outcome{} // none, and it is gone
 		}
-		return old
+		return wanted
 	})
 	return uplinks
 }
@@ -195,7 +195,7 @@ func (m *model) take(c *modelConn, limit int, now time.Duration) (taken []*model
 		c.held = append(c.held, msg)
 		taken = append(taken, msg)
 		if msg.upstream.Transaction == 0 {
-			msg.size = m.challenge(msg)
+			msg.size, msg.first = m.challenge(msg), now
 		}
 		entries += msg.size
 	}
@@ -313,16 +313,13 @@ func (m *model) close(c *modelConn, now time.Duration) {
 	var back []*modelMessage
 	for _, msg := range c.held {
 		msg.eachDevice(func(d *modelDevice) { d.unanswered-- })
-		if now-msg.put > 10*m.config.Hold {
-			msg.outcome = append(msg.outcome, DroppedUnclaimed)
+		if now-msg.first > 10*time.Minute {
+			msg.outcome = append(msg.outcome, Expired)
 		} else {
 			back = append(back, msg)
 		}
 	}
 	m.waiting = slices.Concat(back, m.waiting)
-	if len(m.conns) == 0 {
-		m.gone = now
-	}
 }
 
 func (m *model) expire(now time.Duration) {
@@ -335,14 +332,6 @@ func (m *model) expire(now time.Duration) {
 				d.size = min(4096, 2*d.size)
 			}
 			m.settle(msg, Expired)
-		}
-	}
-	if len(m.conns) > 0 {
-		return
-	}
-	for _, msg := range slices.Clone(m.waiting) {
-		if max(msg.put, m.gone)+m.config.Hold <= now {
-			m.settle(msg, DroppedUnclaimed)
 		}
 	}
 }
@@ -360,7 +349,6 @@ func TestModel(t *testing.T) {
 					FailureLimit: rapid.SampledFrom([]int{1, 50}).Draw(t, "failures"),
 				},
 				Deadline:    time.Minute,
-				Hold:        rapid.SampledFrom([]time.Duration{3 * time.Second, time.Minute}).Draw(t, "hold"),
 				MaxMessages: rapid.SampledFrom([]int{3, 150, 100_000}).Draw(t, "messages"),
 				MaxBytes:    rapid.SampledFrom([]int{4000, 64 << 20}).Draw(t, "bytes"),
 			}
@@ -491,13 +479,20 @@ func (r *replica) doGiveUp(t *rapid.T) {
 
 func (r *replica) doWithdraw(t *rapid.T) {
 	age := time.Duration(rapid.SampledFrom([]int{0, 5, 50}).Draw(t, "age")) * time.Second
-	if got, want := r.desk.Withdraw(age), r.withdraw(r.desk.now()-age); !slices.Equal(got, want) {
+	if got, want := r.desk.Withdraw(age), r.withdraw(false, r.desk.now()-age); !slices.Equal(got, want) {
 		t.Fatalf("%d withdrawn, want %d", len(got), len(want))
+	}
+	if !rapid.Bool().Draw(t, "lost ones too") {
+		return
+	}
+	if got, want := r.desk.WithdrawLost(), r.withdraw(true, 0); !slices.Equal(got, want) {
+		t.Fatalf("%d withdrawn that connections lost, want %d", len(got), len(want))
 	}
 }
 
 func (r *replica) doSleep(t *rapid.T) {
-	time.Sleep(time.Duration(rapid.IntRange(1, 70_000).Draw(t, "ms")) * time.Millisecond)
+	most := rapid.SampledFrom([]int{70_000, 70_000, 700_000}).Draw(t, "most")
+	time.Sleep(time.Duration(rapid.IntRange(1, most).Draw(t, "ms")) * time.Millisecond)
 	synctest.Wait()
 	r.expire(r.desk.now())
 }

@@ -50,10 +50,6 @@ type Config struct {
 	// Deadline is how long a connection has for an answer; 0: 60 s. Clients that
 	// wait for another copy of a frame answer after 20 s.
 	Deadline time.Duration
-	// Hold is how long messages are kept without a connection; 0: 60 s. Clients
-	// wait for up to 30 s before they connect again. What connections lost again
-	// and again is kept for ten times as long.
-	Hold time.Duration
 	// MaxMessages and MaxBytes limit what is not settled; 0: 100 000 and 64 MiB.
 	// Beyond them the oldest of those that wait is dropped, or of those that are
 	// unanswered if they are more.
@@ -101,9 +97,8 @@ type Outbox struct {
 	bytes       int
 
 	conns   []*Conn
-	idle    []*Conn       // waiting in Take, the longest first
-	roused  int           // of those woken up, how many have not looked yet
-	gone    time.Duration // when the last connection closed
+	idle    []*Conn // waiting in Take, the longest first
+	roused  int     // of those woken up, how many have not looked yet
 	timer   *time.Timer
 	alarm   time.Duration // when the timer fires; 0: it does not
 	closed  bool
@@ -138,7 +133,6 @@ func New(config Config) *Outbox {
 
 func (c *Config) setDefaults() {
 	setDefault(&c.Deadline, time.Minute)
-	setDefault(&c.Hold, time.Minute)
 	setDefault(&c.MaxMessages, 100_000)
 	setDefault(&c.MaxBytes, 64<<20)
 	c.Trust.setDefaults()
@@ -197,9 +191,6 @@ func (o *Outbox) put(m *Message, now time.Duration, out *settled) {
 	e.lane.queue.pushBack(&e.turn)
 	if e.lane.queue.head == &e.turn {
 		o.headChanged(e.lane)
-	}
-	if len(o.conns) == 0 {
-		o.setAlarm(now + o.config.Hold)
 	}
 	for o.waits+o.unanswered > o.config.MaxMessages || o.bytes > o.config.MaxBytes {
 		o.settle(o.oldest(), DroppedOverflow, out)

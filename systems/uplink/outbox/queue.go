@@ -11,14 +11,15 @@ import (
 // in the queue of its lane, or a connection holds it.
 type entry struct {
 	uplink      *message.Uplink
-	lane        *device   // of the first candidate
-	others      []*device // of the further ones
-	order       node      // among all that wait, or those that the connection holds
-	turn        node      // among those of the lane that wait
-	conn        *Conn     // that holds it; nil: it waits
-	transaction uint64    // 0: it was never sent
-	rank        int64     // its place among those that wait
-	put, sent   time.Duration
+	lane        *device       // of the first candidate
+	others      []*device     // of the further ones
+	order       node          // among all that wait, or those that the connection holds
+	turn        node          // among those of the lane that wait
+	conn        *Conn         // that holds it; nil: it waits
+	transaction uint64        // 0: it was never sent
+	rank        int64         // its place among those that wait
+	since       time.Duration // when it was put or, once sent, sent first
+	sent        time.Duration // when it was sent last
 	bytes       int
 	size        uint16 // of the challenge, once sent
 	addressed   bool   // addr counts
@@ -80,7 +81,7 @@ func (o *Outbox) newEntry(m *Message, now time.Duration) *entry {
 		e = &entry{}
 		e.order.entry, e.turn.entry = e, e
 	}
-	e.uplink, e.put = m.Uplink, now
+	e.uplink, e.since = m.Uplink, now
 	if o.config.Trust.Start > MinChallenge {
 		e.addr, e.addressed, e.guest = m.Addr, m.HasAddr, m.HasAddr && !m.Proven
 	}

@@ -45,20 +45,26 @@ func (o *Outbox) GiveUp(n int, age time.Duration) (given int) {
 // Withdraw takes out the messages of an intake's partition that no connection ever had, and that have waited that
 // long, and returns their uplinks in their order. They are not reported as settled: the caller finds them another place.
 func (o *Outbox) Withdraw(age time.Duration) []*message.Uplink {
-	return o.withdraw(age, func(u *message.Uplink) bool { return u.Origin.Partition >= 0 })
+	now := o.now()
+	return o.withdraw(func(e *entry) bool { return e.transaction == 0 && e.uplink.Origin.Partition >= 0 && e.since <= now-age })
 }
 
 // WithdrawForwarded does so with those that came by way of the customer's stream.
 func (o *Outbox) WithdrawForwarded() []*message.Uplink {
-	return o.withdraw(0, func(u *message.Uplink) bool { return u.Origin.Partition < 0 })
+	return o.withdraw(func(e *entry) bool { return e.transaction == 0 && e.uplink.Origin.Partition < 0 })
 }
 
-func (o *Outbox) withdraw(age time.Duration, wanted func(*message.Uplink) bool) (uplinks []*message.Uplink) {
-	o.locked(func(now time.Duration, _ *settled) {
+// WithdrawLost does so with those that connections had and lost. Answers to them are unknown from then on.
+func (o *Outbox) WithdrawLost() []*message.Uplink {
+	return o.withdraw(func(e *entry) bool { return e.transaction != 0 })
+}
+
+func (o *Outbox) withdraw(wanted func(*entry) bool) (uplinks []*message.Uplink) {
+	o.locked(func(time.Duration, *settled) {
 		for at := o.waiting.head; at != nil; {
 			e := at.entry
 			at = at.next
-			if e.transaction == 0 && e.put <= now-age && wanted(e.uplink) {
+			if wanted(e) {
 				uplinks = append(uplinks, e.uplink)
 				o.stats.Outcomes[Withdrawn]++
 				o.detach(e)

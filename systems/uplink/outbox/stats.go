@@ -15,20 +15,19 @@ type Outcome uint8
 const (
 	Answered         Outcome = iota // acknowledged with the true MIC
 	Rejected                        // rejected, or acknowledged with a wrong MIC or DevEUI
-	Expired                         // no answer before the deadline
+	Expired                         // no answer before the deadline, or from one connection after the other
 	DroppedOverflow                 // the outbox was full
-	DroppedUnclaimed                // no connection for too long
 	DroppedSuspended                // all of its devices are suspended
 	DroppedInvalid                  // no candidate, or no frame beside the MIC
 	Withheld                        // of an address where the customer has proved nothing
-	Withdrawn                       // taken out before it was sent; it is not reported
+	Withdrawn                       // taken out for another place; it is not reported
 	// Outcomes is how many there are.
 	Outcomes
 )
 
 func (o Outcome) String() string {
 	return [...]string{"answered", "rejected", "expired", "dropped_overflow",
-		"dropped_unclaimed", "dropped_suspended", "dropped_invalid", "withheld", "withdrawn"}[o]
+		"dropped_suspended", "dropped_invalid", "withheld", "withdrawn"}[o]
 }
 
 // Stats says what an outbox did, and what it holds. The counters only grow.

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,7 +49,7 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-func TestOutageWithinHoldLosesNothing(t *testing.T) {
+func TestOutageLosesNothing(t *testing.T) {
 	bubble(t, Config{Trust: TrustConfig{Start: 2}}, func(t *testing.T, d *desk) {
 		c := d.Connect()
 		uplinks := d.putMany(100, 1)
@@ -72,32 +73,37 @@ func TestOutageWithinHoldLosesNothing(t *testing.T) {
 	})
 }
 
-func TestHold(t *testing.T) {
+// Without a connection nothing is given up. What connections lost can be withdrawn in its order, then an answer to it is unknown.
+func TestWithoutAConnection(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, d *desk) {
-		never := d.put(1) // before any connection
-		sleep(time.Minute - 1)
-		d.want(t, never)
-		sleep(1)
-		d.want(t, never, DroppedUnclaimed)
-
 		c := d.Connect()
-		sent, waits := d.put(1), d.put(1)
-		take(t, c, 1)
-		sleep(10 * time.Second)
+		uplinks := d.putMany(3, 1)
+		lost := take(t, c, 2)
 		c.Close()
-		sleep(10 * time.Second)
-		later := d.put(1)
-		sleep(50*time.Second - 1)
-		d.want(t, sent)
-		d.want(t, waits)
-		sleep(1) // 60 s after the connection was lost
-		d.want(t, sent, DroppedUnclaimed)
-		d.want(t, waits, DroppedUnclaimed)
-		d.want(t, later)
-		sleep(10 * time.Second)
-		d.want(t, later, DroppedUnclaimed)
-		if s := d.Stats(); s.Bytes != 0 || s.Waiting != 0 {
+		sleep(time.Hour)
+		if got := d.WithdrawLost(); !slices.Equal(got, uplinks[:2]) {
+			t.Errorf("%d of 2 withdrawn", len(got))
+		}
+		c.Answer([]message.Answer{right(lost[0], uplinks[0])})
+		for _, u := range uplinks {
+			d.want(t, u)
+		}
+		if s := d.Stats(); s.Unknown != 1 || s.Waiting != 1 || s.Outcomes[Withdrawn] != 2 || d.Sent() != 0 {
 			t.Errorf("stats %+v", s)
+		}
+	})
+}
+
+// What waited for long before it was sent, and is lost then, is delivered again.
+func TestWhatWaitedLongIsDeliveredAgain(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, d *desk) {
+		u, c := d.put(1), d.Connect()
+		sleep(time.Hour)
+		take(t, c, 1)
+		c.Close()
+		c = d.Connect()
+		if got := take(t, c, 1); len(got) != 1 {
+			t.Fatalf("settled: %v", d.outcomes(u))
 		}
 	})
 }
@@ -112,11 +118,11 @@ func TestWhatIsNeverAnsweredEndsWithFlappingConnections(t *testing.T) {
 			}
 			sleep(20 * time.Second)
 			c.Close()
-			if n > 30 { // 10 × 60 s in steps of 20 s
+			if n > 30 { // 10 minutes in steps of 20 s
 				t.Fatal("kept for ever")
 			}
 		}
-		d.want(t, u, DroppedUnclaimed)
+		d.want(t, u, Expired)
 	})
 }
 

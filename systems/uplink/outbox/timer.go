@@ -24,9 +24,6 @@ func (o *Outbox) ring() {
 		for _, c := range o.conns {
 			o.expire(c, now, out)
 		}
-		if len(o.conns) == 0 {
-			o.dropHeld(now, out)
-		}
 	})
 }
 
@@ -42,19 +39,5 @@ func (o *Outbox) expire(c *Conn, now time.Duration, out *settled) {
 			o.resize(e.lane, 2*int(e.lane.size))
 		}
 		o.settle(e, Expired, out)
-	}
-}
-
-// dropHeld gives up the messages that waited too long without a connection. What
-// connections left behind stands first and is due Hold after the last of them,
-// the rest follows in order of Put: so the first is the first due.
-func (o *Outbox) dropHeld(now time.Duration, out *settled) {
-	for o.waiting.head != nil {
-		e := o.waiting.head.entry
-		if due := max(e.put, o.gone) + o.config.Hold; due > now {
-			o.setAlarm(due)
-			return
-		}
-		o.settle(e, DroppedUnclaimed, out)
 	}
 }

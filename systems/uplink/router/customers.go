@@ -39,10 +39,12 @@ type customer struct {
 	direct bool
 	aside  chan struct{}
 
-	mu      sync.Mutex
-	sockets int
-	leave   context.CancelFunc // ends the reading of its stream in Redis
-	left    chan struct{}      // closed when it has ended
+	sending sync.Mutex // of a downlink to Redis: one at a time
+
+	mu          sync.Mutex
+	sockets     int
+	leave, back context.CancelFunc // ends the reading of its stream in Redis, and the wait after it
+	left        chan struct{}      // closed when both have ended
 }
 
 // customer returns the customer of a name, new where it is not known yet.
@@ -178,16 +180,33 @@ func (r *Router) straight(ctx context.Context, name string, c *customer) bool {
 	return c.direct
 }
 
-// retreat gives back what was not sent to the last connection of a customer.
-func (r *Router) retreat(name string, c *customer) {
-	c.order.Lock()
-	r.detour(name, c, nil)
-	c.order.Unlock()
+// retreat gives back what was not sent to the last connection of a customer. What it was sent and did not answer
+// stays for the same connection to come back, until the customer is at another router, or for a while.
+func (r *Router) retreat(away context.Context, name string, c *customer) {
+	r.leave(name, c, nil)
 	if r.config.Redis.Embedded() {
 		return // which nobody else reads
 	}
 	r.insist(r.intake.Retreat, name, c.box.WithdrawForwarded())
+	for end := time.Now().Add(r.config.Hold); away.Err() == nil && c.box.Sent() > 0 && time.Now().Before(end); sleep(away, lookAgain) {
+		if _, here, somewhere := r.intake.Holder(name); somewhere && !here {
+			break
+		}
+	}
+	if away.Err() == nil {
+		r.leave(name, c, c.box.WithdrawLost())
+	}
 }
+
+// leave leaves uplinks in the customer's stream, after those that were not sent.
+func (r *Router) leave(name string, c *customer, uplinks []*message.Uplink) {
+	c.order.Lock()
+	defer c.order.Unlock()
+	r.detour(name, c, uplinks)
+}
+
+// lookAgain is how often it is looked whether a customer is at another router.
+const lookAgain = time.Second
 
 func sleep(ctx context.Context, d time.Duration) {
 	select {
@@ -281,20 +300,24 @@ func (r *Router) opened(name string, kind stream.Kind) {
 	if c.sockets++; c.sockets > 1 {
 		return
 	}
-	var ctx context.Context
-	ctx, c.leave = context.WithCancel(r.working)
 	before, left := c.left, make(chan struct{})
-	c.left = left
+	if before != nil {
+		c.back()
+	}
+	present, leave := context.WithCancel(r.working)
+	away, back := context.WithCancel(r.working)
+	c.leave, c.back, c.left = leave, back, left
 	r.receivers.Go(func() {
 		defer close(left)
+		defer back()
 		if before != nil {
 			<-before
 		}
 		var straightening sync.WaitGroup
-		straightening.Go(func() { r.straighten(ctx, name, c) })
-		r.receive(ctx, name, c)
+		straightening.Go(func() { r.straighten(present, name, c) })
+		r.receive(present, name, c)
 		straightening.Wait()
-		r.retreat(name, c)
+		r.retreat(away, name, c)
 	})
 }
 

@@ -49,7 +49,10 @@ type Config struct {
 	// four times as many, and Backlog how many may wait in Redis; 0: 50 000, and the
 	// queue's default.
 	Held, Backlog int
-	Dedup         Dedup
+	// Hold is how long what a customer did not answer stays here after its last connection, to be sent again by the same
+	// transaction; 0: 60 s. Clients wait for up to 30 s before they connect again.
+	Hold  time.Duration
+	Dedup Dedup
 	// Trust is how challenges change; its Initial is not asked.
 	Trust outbox.TrustConfig
 	// DrainTimeout is how long customers may take, at the end, to answer what they
@@ -89,7 +92,7 @@ type Router struct {
 
 // New prepares a router. It reads nothing before Serve.
 func New(ctx context.Context, c Config) (*Router, error) {
-	c.Held = cmp.Or(c.Held, defaultHeld)
+	c.Held, c.Hold = cmp.Or(c.Held, defaultHeld), cmp.Or(c.Hold, time.Minute)
 	r := &Router{config: c, dedup: newDeduper(c.Dedup), clocks: newClocks(c.Log), downlinks: newDownlinks(), customers: map[string]*customer{}}
 	r.chores = newChores(c.Table, r.trust, c.Log)
 	r.working, r.stop = context.WithCancel(context.Background())

@@ -1,0 +1,75 @@
+package router
+
+import (
+	"testing"
+	"time"
+
+	"contend/internal/redisserver/redistest"
+	"contend/systems/uplink/lorawan"
+	"contend/systems/uplink/message"
+	"contend/systems/uplink/table"
+	"contend/systems/uplink/table/tabletest"
+)
+
+// What a customer was sent and did not answer comes again where it connects next: at another router at once, and at
+// any after a while, when the router that sent it holds it no more.
+func TestCustomerMoves(t *testing.T) {
+	t.Parallel()
+	redis := openRedis(t, redistest.Start(t).URL())
+	rows, err := table.Open(t.Context(), table.Config{URL: tabletest.Start(t).Fresh(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	routers := map[string]*service{}
+	for _, name := range []string{"one", "two"} {
+		s := startWith(t, redis, rows, func(c *Config) {
+			c.Instance = name
+			if name == "two" {
+				c.Hold = time.Millisecond
+			}
+		})
+		defer s.stopRouter()
+		routers[name] = s
+	}
+	one, two := routers["one"], routers["two"]
+	d := one.insert(acme, 0)
+	one.until("both know the device", func() bool { _, ok := two.table.ByDevEUI(d.DevEUI); return ok })
+	c := one.connect(acme, "upstream/")
+	one.send(frame(d, 0), frame(d, 1), frame(d, 2))
+	for range 3 {
+		c.upstream()
+	}
+	c.Close()
+	c = two.connect(acme, "upstream/") // within the hold of the first
+	c.wantFrames(3)
+	c.Close()
+	one.until("it is held no more", func() bool { return two.customer("acme").box.Sent() == 0 })
+	c = two.connect(acme, "upstream/")
+	for _, u := range c.wantFrames(3) {
+		c.solve(&u, d)
+	}
+	one.until("all is answered", func() bool {
+		return one.intake.Stats().InFlight+two.intake.Stats().InFlight == 0 && two.boxStats().RightMIC == 3
+	})
+}
+
+// wantFrames reads so many messages, of the frames 0, 1 and so on of a device, in any order.
+func (c *client) wantFrames(n int) map[uint16]message.Upstream {
+	c.t.Helper()
+	frames := map[uint16]message.Upstream{}
+	for range n {
+		u := c.upstream()
+		f, err := lorawan.Parse(append(u.PHYNoMIC, 0, 0, 0, 0))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		frames[f.FCnt] = u
+	}
+	for i := range uint16(n) {
+		if _, ok := frames[i]; !ok {
+			c.t.Errorf("frame %d did not come again", i)
+		}
+	}
+	return frames
+}
