@@ -134,14 +134,10 @@ func (c *customer) wantDirect() {
 
 // handOver leaves in Redis what was not sent, before partitions go to other instances, and after some have come from them.
 func (r *Router) handOver() {
-	if wait := r.config.Dedup.Collect; wait > 0 { // what was read may be awaiting its copies
-		time.Sleep(wait)
-		r.passDue()
-	}
+	sleep(r.working, r.dedup.longest(time.Now()))
+	r.passDue()
 	for name, c := range r.all() {
-		c.order.Lock()
-		r.detour(name, c, nil)
-		c.order.Unlock()
+		r.leave(name, c, nil)
 	}
 }
 

@@ -99,6 +99,16 @@ func (d *deduper) turn(now time.Time) {
 	}
 }
 
+// longest returns how long copies are yet awaited of the frames that are here.
+func (d *deduper) longest(now time.Time) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.order) == 0 {
+		return 0
+	}
+	return d.order[len(d.order)-1].until.Sub(now)
+}
+
 // due returns the frames whose copies have been waited for, and when to ask again.
 func (d *deduper) due(now time.Time) (ready []*message.Uplink, next time.Duration) {
 	d.mu.Lock()

@@ -213,14 +213,21 @@ func (r *Router) close(read <-chan struct{}, deadline time.Time) {
 	r.streams.Shutdown(closing)
 	r.http.Shutdown(closing)
 	r.stop()
-	select {
-	case <-read:
-	case <-closing.Done(): // without Redis it waits for the intake to be closed
+	received := make(chan struct{})
+	go func() {
+		defer close(received)
+		r.receivers.Wait()
+	}()
+	for _, ended := range []<-chan struct{}{read, received} {
+		select {
+		case <-ended:
+		case <-closing.Done(): // without Redis both wait for the intake to be closed
+		}
 	}
-	r.receivers.Wait()
 	if err := r.intake.Close(closing); err != nil {
 		r.config.Log.Warn("the intake was left in disorder; others take over what is in flight", "error", err)
 	}
+	<-received
 	for _, c := range r.all() {
 		c.box.Close()
 	}

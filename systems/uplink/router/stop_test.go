@@ -1,0 +1,53 @@
+package router
+
+import (
+	"testing"
+	"time"
+
+	"contend/internal/redisserver/redistest"
+)
+
+// A stop ends, whatever Redis does: it refuses to have an entry set aside, says nothing any more, or is gone.
+func TestStopEnds(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]func(*redistest.Server){
+		"refuses": func(redis *redistest.Server) {
+			redis.Do("ACL", "SETUSER", "default", "resetkeys", "~ran:uplinks:[0-9]*", "~ran:[^u]*")
+			redis.Do("XADD", "ran:customer:acme", "*", "v", "no version")
+		},
+		"is silent": (*redistest.Server).Freeze,
+		"is gone":   (*redistest.Server).Kill,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			redis := redistest.Start(t)
+			s := start(t, redis.URL(), nil)
+			d := s.insert(acme, 0)
+			c := s.connect(acme, "upstream/")
+			s.send(frame(d, 0))
+			c.upstream()
+			fail(redis)
+			s.until("Redis fails", func() bool { return s.intake.Stats().Errors > 0 })
+			s.stopRouter()
+		})
+	}
+}
+
+// Copies are awaited neither before the first uplink is read nor after a stop.
+func TestStopAwaitsNoCopies(t *testing.T) {
+	t.Parallel()
+	s := start(t, "", func(c *Config) { c.Dedup.Window, c.Dedup.Collect = time.Hour, time.Hour })
+	s.send(frame(s.insert(acme, 0), 0))
+	s.until("copies of a frame are awaited", func() bool { return s.dedup.longest(time.Now()) > 0 })
+	handed := make(chan struct{})
+	go func() {
+		defer close(handed)
+		s.handOver()
+	}()
+	s.stopRouter()
+	select {
+	case <-handed:
+	case <-time.After(patience):
+		t.Error("partitions are not handed over")
+	}
+}
