@@ -40,6 +40,8 @@ type downlinks struct {
 	last    uint64 // mailbox given last
 	pending map[uint64]*pendingDownlink
 	heard   map[lorawan.EUI]hearing // each device's last acknowledged uplink
+	before  map[lorawan.EUI]hearing // that of devices that were not heard since the last turn
+	turned  time.Time
 	counts  map[message.ResultCode]int64
 	// abandoned counts those whose connection was closed before their result.
 	abandoned int64
@@ -66,11 +68,27 @@ type hearing struct {
 	queue.Heard
 }
 
+// heardFor is how long a hearing is kept at least. A window is 15 s after the uplink at most.
+const heardFor = time.Minute
+
 // solved notes when a device was heard.
 func (d *downlinks) solved(eui lorawan.EUI, u *message.Uplink) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if now := time.Now(); now.Sub(d.turned) > heardFor {
+		d.before, d.heard, d.turned = d.heard, map[lorawan.EUI]hearing{}, now
+	}
 	d.heard[eui] = hearing{u.Arrived, queue.Heard{Gateway: u.Gateway, Received: u.Received.UnixNano()}}
+}
+
+// lastHeard returns when a device was heard last; the zero value: nothing is known of it.
+func (d *downlinks) lastHeard(eui lorawan.EUI) hearing {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if h, ok := d.heard[eui]; ok {
+		return h
+	}
+	return d.before[eui]
 }
 
 // accept gives a downlink its mailbox. The result follows, unless ctx, that of the
@@ -179,7 +197,7 @@ func (r *Router) downlink(ctx context.Context, customer string, m *message.Downs
 			down.After = &last.Heard
 		}
 		var name string
-		name, err = r.config.Redis.SendDownlink(ctx, down)
+		name, err = r.hand(ctx, down)
 		if err == nil && !d.sent(mailbox, name) {
 			r.endDownlinks(name)
 		}
@@ -194,6 +212,15 @@ func (r *Router) downlink(ctx context.Context, customer string, m *message.Downs
 		d.result(mailbox, message.GatewayError, "it could not be handed to the gateways")
 		r.config.Log.Warn("downlink lost", "customer", customer, "mailbox", mailbox, "error", err)
 	}
+}
+
+// hand writes a downlink for the gateways, after those of its customer that are on their way: so each customer has one
+// that Redis is asked to take, over however many connections it sends them.
+func (r *Router) hand(ctx context.Context, d *queue.Downlink) (name string, err error) {
+	c := r.customer(d.Customer)
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	return r.config.Redis.SendDownlink(ctx, d)
 }
 
 // permit says until when a downlink can be sent, and after which uplink of its device, and
@@ -214,9 +241,7 @@ func (r *Router) permit(ctx context.Context, c table.Customer, m *message.Downst
 		if !ok || row.Customer != c {
 			return until, last, refuse(message.GatewayNotFound, "no subscription for device %v", m.DevEUI)
 		}
-		r.downlinks.mu.Lock()
-		last = r.downlinks.heard[m.DevEUI]
-		r.downlinks.mu.Unlock()
+		last = r.downlinks.lastHeard(m.DevEUI)
 	}
 	until, err = deadline(m, last.at, time.Now())
 	if err == nil && m.Target != nil {

@@ -229,6 +229,61 @@ func TestDownlinksOfOneWhoReconnects(t *testing.T) {
 	}
 }
 
+// Each customer has one downlink that Redis is asked to take, however many it sends over however many connections: while
+// that is on its way those of others are taken.
+func TestDownlinksTakeTurns(t *testing.T) {
+	t.Parallel()
+	s := start(t, redistest.Start(t).URL(), nil)
+	g := s.gateways()
+	mine, theirs := s.insert(acme, 0), s.insert(other, 1)
+	const many = 50
+	send := func(customer string, tx int, d lorawan.Device) {
+		s.downlink(t.Context(), customer, &message.Downstream{Transaction: uint64(tx), DevEUI: d.DevEUI, PHY: []byte{1}, Window: message.Window{
+			Deadline: 1, Radio: message.Radio{Frequency: 867_500_000, Spreading: 9, Bandwidth: 125_000}}}, new(said))
+	}
+	onItsWay := &s.customer("acme").sending
+	onItsWay.Lock()
+	var senders sync.WaitGroup
+	for i := range many {
+		senders.Go(func() { send("acme", i+1, mine) })
+	}
+	s.until("all are accepted", func() bool {
+		s.downlinks.mu.Lock()
+		defer s.downlinks.mu.Unlock()
+		return len(s.downlinks.pending) == many
+	})
+	send("other", 1, theirs)
+	if sent := g.written(); len(sent) != 1 || sent[0]["customer"] != "other" {
+		t.Errorf("%d are written before those that wait, want the other customer's", len(sent))
+	}
+	onItsWay.Unlock()
+	senders.Wait()
+	if n := len(g.written()); n != many+1 {
+		t.Errorf("%d are written, want %d", n, many+1)
+	}
+}
+
+// When devices were heard is forgotten, but not before their windows are over.
+func TestHearingsAreForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDownlinks()
+		for i := range lorawan.EUI(300) { // one a second
+			d.solved(i, &message.Uplink{Arrived: time.Now(), Received: time.Now()})
+			time.Sleep(time.Second)
+			if i >= 15 && time.Since(d.lastHeard(i-14).at) != 15*time.Second {
+				t.Fatalf("%d is forgotten", i-14)
+			}
+		}
+		if n := len(d.heard) + len(d.before); n > 2*61 {
+			t.Errorf("%d are kept, want two minutes at most", n)
+		}
+		if !d.lastHeard(0).at.IsZero() {
+			t.Error("the first is known after five minutes")
+		}
+	})
+}
+
 // What a closed connection waited for is counted, and goes on to its end without it.
 func TestDownlinksOfAClosedConnection(t *testing.T) {
 	t.Parallel()
