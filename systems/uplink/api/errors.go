@@ -87,7 +87,7 @@ var failures = []struct {
 	told failure
 }{
 	{table.ErrDeviceExists, failure{status: http.StatusConflict, code: codeDeviceExists, text: "the device exists already"}},
-	{table.ErrDeviceLimit, failure{status: http.StatusForbidden, code: codeDeviceLimit, text: "no further device is allowed"}},
+	{table.ErrDeviceLimit, failure{status: http.StatusForbidden, code: codeDeviceLimit, text: "the customer has as many devices as it may have"}},
 	{table.ErrDeviceNotFound, failure{status: http.StatusNotFound, code: codeNoDevice, text: "no such device in the routing table"}},
 	{table.ErrGroupExists, failure{status: http.StatusConflict, code: codeGroupExists, text: "the group exists already"}},
 	{table.ErrGroupNotFound, failure{status: http.StatusNotFound, code: codeNoGroup, text: "no such group"}},

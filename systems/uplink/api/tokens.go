@@ -140,19 +140,19 @@ func (t *Tokens) add(to grants, line string, number int) (mistakes []error) {
 		return nil
 	}
 	if len(words) < 2 || len(words) > 3 {
-		return []error{fmt.Errorf("%d words; allowed: customer token [expires]", len(words))}
+		return []error{fmt.Errorf("%d words; expected customer token [expires]", len(words))}
 	}
 	g := &grant{customer: words[0], line: number}
 	if !customerForm.MatchString(g.customer) {
-		mistakes = append(mistakes, fmt.Errorf("customer is %.70q; allowed: 1 to 64 of A-Z a-z 0-9 . _ -", g.customer))
+		mistakes = append(mistakes, fmt.Errorf("customer is %.70q; expected 1 to 64 of A-Z a-z 0-9 . _ -", g.customer))
 	}
 	if !tokenForm.MatchString(words[1]) {
-		mistakes = append(mistakes, errors.New("token is of another form; allowed: A-Z a-z 0-9 . _ ~ + / - and = at its end"))
+		mistakes = append(mistakes, errors.New("token is of another form; expected A-Z a-z 0-9 . _ ~ + / - and = at its end"))
 	}
 	if len(words) == 3 {
 		var err error
 		if g.expires, err = time.Parse(time.RFC3339, words[2]); err != nil {
-			mistakes = append(mistakes, fmt.Errorf("expires is %.40q; allowed: a time such as 2030-12-31T23:59:59Z", words[2]))
+			mistakes = append(mistakes, fmt.Errorf("expires is %.40q; expected a time such as 2030-12-31T23:59:59Z", words[2]))
 		}
 	}
 	digest := t.digest(words[1])

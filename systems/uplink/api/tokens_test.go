@@ -227,15 +227,15 @@ func TestTokenFileMistakes(t *testing.T) {
 		{"empty", "", []string{"no token in it"}},
 		{"only comments", "# nothing\n\n", []string{"no token in it"}},
 		{"several", "lamps\nlamps good-secret\nla*mps s(cret tomorrow\nmeters good-secret\na b c d\n", []string{
-			"line 1: 1 words; allowed: customer token [expires]",
-			`line 3: customer is "la*mps"; allowed: 1 to 64`,
-			"line 3: token is of another form; allowed: A-Z",
-			`line 3: expires is "tomorrow"; allowed: a time such as 2030-12-31T23:59:59Z`,
+			"line 1: 1 words; expected customer token [expires]",
+			`line 3: customer is "la*mps"; expected 1 to 64`,
+			"line 3: token is of another form; expected A-Z",
+			`line 3: expires is "tomorrow"; expected a time such as 2030-12-31T23:59:59Z`,
 			"line 4: token: the same as in line 2",
 			"line 5: 4 words",
 		}},
 		{"long customer", strings.Repeat("x", 65) + " secret", []string{"line 1: customer"}},
-		{"equals inside", "lamps se=cret", []string{"line 1: token is of another form; allowed:"}},
+		{"equals inside", "lamps se=cret", []string{"line 1: token is of another form; expected"}},
 		{"expires without zone", "lamps secret 2030-01-01T00:00:00", []string{"line 1: expires"}},
 		{"line without end", "lamps one\n" + strings.Repeat("secret", 20000), []string{"line 2: longer than 64 KiB"}},
 	}
@@ -267,7 +267,7 @@ func TestTokenFileMistakes(t *testing.T) {
 func TestTokenFileUnreadable(t *testing.T) {
 	broken := iotest.ErrReader(errors.New("no such disk"))
 	_, err := ParseTokens(io.MultiReader(strings.NewReader("lamps one\nmeters\n"), broken))
-	want := "token file, line 2: 1 words; allowed: customer token [expires]\ntoken file, line 3: no such disk"
+	want := "token file, line 2: 1 words; expected customer token [expires]\ntoken file, line 3: no such disk"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -74,15 +74,15 @@ type place struct {
 }
 
 func newFront(l net.Listener, c Connections, log *slog.Logger) (*front, error) {
-	allowed := connsMost
+	most := connsMost
 	if files := maxFiles(); files > 0 {
-		allowed = files * 3 / 4 // the others are for Redis, the database and the spare
-		if c.Max > allowed {
-			return nil, fmt.Errorf("max-conns is %d; allowed: 0 to %d, three quarters of the %d files that the process may open", c.Max, allowed, files)
+		most = files * 3 / 4 // the others are for Redis, the database and the spare
+		if c.Max > most {
+			return nil, fmt.Errorf("max-conns is %d; expected 0 to %d, three quarters of the %d files that the process may open", c.Max, most, files)
 		}
 	}
 	if c.Max == 0 {
-		c.Max = min(allowed, connsMost)
+		c.Max = min(most, connsMost)
 	}
 	if c.PerAddress == 0 {
 		c.PerAddress = max(1, c.Max/2)

@@ -137,7 +137,7 @@ func TestMaxConns(t *testing.T) {
 		t.Skip("how many files may be open is not known here")
 	}
 	log := slog.New(slog.DiscardHandler)
-	if _, err := newFront(nil, Connections{Max: files*3/4 + 1}, log); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("allowed: 0 to %d", files*3/4)) {
+	if _, err := newFront(nil, Connections{Max: files*3/4 + 1}, log); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("expected 0 to %d", files*3/4)) {
 		t.Error(err)
 	}
 	f, err := newFront(nil, Connections{}, log)
