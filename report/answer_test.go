@@ -98,8 +98,28 @@ func TestUplinksWithoutAnEnd(t *testing.T) {
 			t.Errorf("the first line is\n%s, want\n%s", got, want)
 		}
 		var b bytes.Buffer
-		if err := d.Text(&b); err != nil || !strings.Contains(b.String(), "What to do: --expect") || strings.Contains(b.String(), "throughput") != tt.rate {
+		if err := d.Text(&b); err != nil || !strings.Contains(b.String(), "What to do: give the number of uplinks") || strings.Contains(b.String(), "throughput") != tt.rate {
 			t.Errorf("%v, or no advice, or the rate is shown: want %v\n%s", err, tt.rate, b.String())
+		}
+	}
+}
+
+// A sink that knows other devices than the generator has says so.
+func TestUplinksOfOtherDevices(t *testing.T) {
+	for _, tt := range []struct {
+		silent  int
+		foreign int64
+		want    string
+	}{
+		{2, 0, "What to do: nothing came of 2 devices; give"},
+		{0, 5, "What to do: 5 messages were for other devices; give"},
+	} {
+		d := uplinks()
+		d.Results[0].Uplink.Silent, d.Results[0].Uplink.Foreign = tt.silent, tt.foreign
+		d.Derive()
+		var b bytes.Buffer
+		if err := d.Text(&b); err != nil || !strings.Contains(b.String(), tt.want) {
+			t.Errorf("%v, want %q in\n%s", err, tt.want, b.String())
 		}
 	}
 }

@@ -17,6 +17,9 @@ type Uplink struct {
 	Duplicated int64  `json:"duplicated"`
 	Reordered  int64  `json:"reordered"`
 	Unsolved   int64  `json:"unsolved"`
+	Foreign    int64  `json:"foreign,omitempty"` // messages for other devices than the sink's
+	// Silent is of how many of its devices nothing came that must have sent something.
+	Silent int `json:"silent_devices,omitempty"`
 	// SentUnknown is why more may have been sent than was planned for all that is known:
 	// NoEndMarker or SeveralDevices; "": it is known how many were sent.
 	SentUnknown string `json:"sent_unknown,omitempty"`
@@ -65,8 +68,13 @@ func (d *Document) uplinks(v *view) (answered bool) {
 	}
 	r := d.Results[0]
 	v.answer("%s", r.arrived())
-	if r.Uplink.SentUnknown != "" {
-		v.say("What to do: --expect says how many uplinks are sent.")
+	switch {
+	case r.Uplink.Silent > 0:
+		v.say("What to do: nothing came of %s devices; give the number of the generator's devices to --devices of the sink.", metric.Number(float64(r.Uplink.Silent)))
+	case r.Uplink.Foreign > 0:
+		v.say("What to do: %s messages were for other devices; give --devices and --seed of the generator to the sink.", metric.Number(float64(r.Uplink.Foreign)))
+	case r.Uplink.SentUnknown != "":
+		v.say("What to do: give the number of uplinks that are sent to --expect.")
 	}
 	incomplete := r.Uplink.incomplete(r.Result)
 	if incomplete && r.BytesOut == 0 && r.Uplink.FirstChallenge > shortChallenge {

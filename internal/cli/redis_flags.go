@@ -32,7 +32,7 @@ type replicaFlags struct {
 
 func (f *replicaFlags) check(where redisserver.Config) error {
 	if f.Replicas > 0 && isOurs(where.URL) {
-		return errors.New("--redis-replicas requires --redis: a Redis that contend starts has no replicas")
+		return errors.New("--redis-replicas requires the URL of a Redis in --redis: one that contend starts has no replicas")
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (r *redisFlags) config(ctx context.Context, url string, given bool) (rediss
 		case err != nil:
 			errs = append(errs, err)
 		case ours:
-			wrong("--redis-auth requires --redis: a Redis that contend starts has no password")
+			wrong("--redis-auth requires the URL of a Redis in --redis: one that contend starts has no password")
 		default:
 			c.Username, c.Password = splitSecret(secret)
 		}

@@ -201,7 +201,7 @@ func lacking(r *sink.Result) error {
 // account is what the report says of a sink's result beside its figures.
 func account(r *sink.Result, redis string, parts ...report.UplinkPart) report.Uplink {
 	return report.Uplink{Redis: redis, Generation: "A", Duplicated: r.Duplicated, Reordered: r.Reordered,
-		Unsolved: r.Unsolved, SentUnknown: sentUnknown(r), FirstChallenge: r.FirstChallenge, MeanChallenge: r.MeanChallenge, Parts: parts}
+		Unsolved: r.Unsolved, Foreign: r.Foreign, Silent: r.Silent, SentUnknown: sentUnknown(r), FirstChallenge: r.FirstChallenge, MeanChallenge: r.MeanChallenge, Parts: parts}
 }
 
 func sentUnknown(r *sink.Result) string {

@@ -29,6 +29,8 @@ type Result struct {
 	// and either no end marker came, or it is that of one device among others, each of
 	// which may have sent as many.
 	AtLeast bool
+	// Silent is of how many devices nothing came that must have sent something, by the end marker.
+	Silent int
 	// Unsolved messages were for our devices, and no entry of their challenge was
 	// a device's MIC.
 	Unsolved int64
@@ -68,7 +70,7 @@ func (s *sink) result(interrupted bool, cpu time.Duration) *Result {
 	r.MeanChallenge = ratio(float64(t.entries), float64(t.Messages-t.Malformed))
 	r.CPUSec = cpu.Seconds()
 	arrived, missing := s.solver.count()
-	r.Lost = missing
+	r.Lost, r.Silent = missing, s.solver.silent()
 	if s.config.Expect > 0 {
 		r.Lost = max(0, s.config.Expect-arrived)
 	}

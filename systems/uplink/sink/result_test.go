@@ -16,25 +16,27 @@ import (
 func TestHowManyWereSent(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		devices       int
+		devices, more int // of the generator, and that only the sink knows
 		expect        int64
 		through       int  // of the nine
 		marker        bool // gets through, too
 		planned, lost int64
 		atLeast       bool
+		silent        int
 	}{
-		"all":                             {1, 0, 9, true, 9, 0, false},
-		"the last two are missing":        {1, 0, 7, true, 9, 2, false},
-		"no marker":                       {1, 0, 7, false, 7, 0, true},
-		"no marker, but expected":         {1, 9, 7, false, 9, 2, false},
-		"all of three devices":            {3, 0, 9, true, 9, 0, true},
-		"all of three, expected":          {3, 9, 9, true, 9, 0, false},
-		"five of three devices":           {3, 0, 5, true, 7, 2, true}, // 3 + at least 2 + at least 2
-		"five of three, no marker":        {3, 0, 5, false, 5, 0, true},
-		"nothing but the marker of three": {3, 0, 0, true, 7, 7, true},
+		"all":                             {1, 0, 0, 9, true, 9, 0, false, 0},
+		"the last two are missing":        {1, 0, 0, 7, true, 9, 2, false, 0},
+		"no marker":                       {1, 0, 0, 7, false, 7, 0, true, 0},
+		"no marker, but expected":         {1, 0, 9, 7, false, 9, 2, false, 0},
+		"all of three devices":            {3, 0, 0, 9, true, 9, 0, true, 0},
+		"all of three, expected":          {3, 0, 9, 9, true, 9, 0, false, 0},
+		"five of three devices":           {3, 0, 0, 5, true, 7, 2, true, 0}, // 3 + at least 2 + at least 2
+		"five of three, no marker":        {3, 0, 0, 5, false, 5, 0, true, 0},
+		"nothing but the marker of three": {3, 0, 0, 0, true, 7, 7, true, 3},
+		"two devices too many":            {1, 2, 0, 9, true, 25, 16, true, 2}, // 9 + at least 8 + at least 8
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			router := newRouter(t, 8, tt.devices)
+			router := newRouter(t, 8, tt.devices+tt.more)
 			n := 0
 			add := func(ctx context.Context, uplinks []*message.Uplink) error {
 				for i := range uplinks {
@@ -49,12 +51,12 @@ func TestHowManyWereSent(t *testing.T) {
 			if _, err := gen.Run(t.Context(), gen.Config{Mode: gen.Flat, N: 9, Seed: 8, Devices: tt.devices, Add: add}); err != nil {
 				t.Fatal(err)
 			}
-			r, err := Run(t.Context(), Config{URL: router.url, Dial: router.dial, Seed: 8, Devices: tt.devices, Expect: tt.expect})
+			r, err := Run(t.Context(), Config{URL: router.url, Dial: router.dial, Seed: 8, Devices: tt.devices + tt.more, Expect: tt.expect})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n != 10 || r.Distinct != int64(tt.through) || r.Load.Planned != tt.planned || r.Lost != tt.lost || r.AtLeast != tt.atLeast {
-				t.Errorf("%s: %d of %d arrived, %d lost, at least: %v; want %+v", name, r.Distinct, r.Load.Planned, r.Lost, r.AtLeast, tt)
+			if n != 10 || r.Distinct != int64(tt.through) || r.Load.Planned != tt.planned || r.Lost != tt.lost || r.AtLeast != tt.atLeast || r.Silent != tt.silent {
+				t.Errorf("%s: %d of %d arrived, %d lost, at least: %v, %d silent; want %+v", name, r.Distinct, r.Load.Planned, r.Lost, r.AtLeast, r.Silent, tt)
 			}
 		})
 	}

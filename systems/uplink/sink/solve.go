@@ -132,6 +132,16 @@ func (s *solver) end(fcnt uint32) {
 	s.accounts[0].end = fcnt
 }
 
+// silent counts the devices of which nothing came, and that have sent something.
+func (s *solver) silent() (n int) {
+	for i := range s.accounts {
+		if a := &s.accounts[i]; a.end > 0 && len(a.seen) == 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // count adds up the accounts.
 func (s *solver) count() (arrived, missing int64) {
 	for i := range s.accounts {
