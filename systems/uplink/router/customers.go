@@ -235,9 +235,12 @@ func (r *Router) insist(leave func(context.Context, string, []*message.Uplink) e
 // crowded says whether so many messages wait to be sent that further ones should wait in
 // Redis: more than need to, or more than there are places left for the others. Who has
 // none may always have some.
-func (r *Router) crowded(c *customer) bool {
+func (r *Router) crowded(c *customer) bool { return r.fills(c, 1) }
+
+// fills says whether so many times as many as wait would be too many.
+func (r *Router) fills(c *customer, times int) bool {
 	waiting, left := c.box.Waiting(), mostUnsent*r.config.Held-r.room.Unsent()
-	return waiting > 0 && waiting >= min(r.config.Held*2/5, left)
+	return waiting > 0 && times*waiting >= min(r.config.Held*2/5, left)
 }
 
 // put hands messages to the customer's connections. Where the outboxes then hold too
@@ -331,10 +334,11 @@ func (r *Router) closed(name string, kind stream.Kind) {
 	}
 }
 
-// receive reads what waits for the customer in Redis, while the outbox has room.
+// receive reads what waits for the customer in Redis, while the outbox has room. When that is used up, it begins again
+// only when half is free, as each beginning asks Redis what this instance has in hand.
 func (r *Router) receive(ctx context.Context, name string, c *customer) {
 	for ctx.Err() == nil {
-		if r.crowded(c) {
+		if r.fills(c, 2) {
 			sleep(ctx, 20*time.Millisecond)
 			continue
 		}

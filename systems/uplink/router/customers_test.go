@@ -6,11 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"contend/internal/redisserver/redistest"
 	"contend/systems/uplink/api"
 	"contend/systems/uplink/lorawan"
 	"contend/systems/uplink/message"
 	"contend/systems/uplink/outbox"
+	"contend/systems/uplink/stream"
 )
 
 // lot is uplinks of a device for its owner.
@@ -93,6 +96,49 @@ func TestWaitingIsShared(t *testing.T) {
 		if n := c.box.Waiting(); n != want {
 			t.Errorf("%d wait of customer %d, want %d", n, i, want)
 		}
+	}
+}
+
+// The stream of a slow customer is read in long stretches. Of 4000 uplinks that may wait half have to be taken before it
+// begins to read again, which it does (12,000 - 4000) / 2000 times then, and not with each read of 256.
+func TestSlowCustomerIsReadInStretches(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	s := start(t, redis.URL(), func(c *Config) { c.Held, c.Trust.Start, c.Dedup.Window = 10_000, 2, 0 })
+	d := s.insert(acme, 0)
+	const n = 12_000
+	frames := make([][]byte, n)
+	for i := range frames {
+		frames[i] = frame(d, uint32(i))
+	}
+	s.send(frames...)
+	s.until("all wait in Redis", func() bool { return s.intake.Stats().Forwarded == n })
+	begun := func() (times int) { // each time the group is made, unless it is there
+		for line := range strings.Lines(redis.Do("INFO", "commandstats")) {
+			if _, about, ok := strings.Cut(line, "cmdstat_xgroup|create:calls="); ok {
+				fmt.Sscan(strings.ReplaceAll(about, ",", " "), &times)
+			}
+		}
+		return times
+	}
+	before := begun()
+	conn := s.customer("acme").box.Connect()
+	s.opened("acme", stream.Upstream)
+	for got := 0; got < n; {
+		taken, err := conn.Take(t.Context(), nil, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range taken {
+			conn.Answer([]message.Answer{{Transaction: u.Transaction, DevEUI: d.DevEUI, MIC: micOf(&u, d)}})
+		}
+		got += len(taken)
+		time.Sleep(5 * time.Millisecond)
+	}
+	conn.Close()
+	s.closed("acme", stream.Upstream)
+	if times := begun() - before; times < 2 || times > 10 {
+		t.Errorf("it began %d times, want about 1 + 4", times)
 	}
 }
 
