@@ -65,7 +65,7 @@ const (
 // draw appends the challenge of a frame: n different entries with the true MIC among
 // them, in an order that tells nothing.
 //
-// The same frame has the same other entries, of which a longer challenge has more. Who
+// The same frame has the same other entries, and a longer challenge has more of them. Whoever
 // gets it twice, as the device repeated it, or as a second customer, would otherwise find
 // the MIC as what both challenges have in common. The order is another one for each
 // customer and length.

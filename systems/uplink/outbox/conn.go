@@ -59,11 +59,10 @@ func (o *Outbox) Connect() *Conn {
 	return c
 }
 
-// Take waits for messages and appends at most limit of them to dst, but one at least, fewer when
-// other connections wait, too, or challenges are long. The connection holds them
+// Take waits for messages and appends at least one and at most limit of them to dst: fewer if
+// other connections also wait, or if challenges are long. The connection holds them
 // until they are answered or their deadline passes. It reuses DevEUIs and challenges
-// in the spare capacity of dst; Position and PHYNoMIC are shared and not to be
-// changed.
+// in the spare capacity of dst. Position and PHYNoMIC are shared: do not change them.
 func (c *Conn) Take(ctx context.Context, dst []message.Upstream, limit int) ([]message.Upstream, error) {
 	for {
 		taken, err := c.take(dst, limit)
@@ -140,7 +139,7 @@ func (c *Conn) pick(dst []message.Upstream, limit int, now time.Duration, out *s
 // each of the others that were woken up.
 func (o *Outbox) share() int { return o.waits / (o.roused + 1) }
 
-// full returns a candidate of which messages have to be answered first, if there is one.
+// full returns a candidate whose messages have to be answered first, if there is one.
 func (o *Outbox) full(e *entry) *device {
 	for d := range e.candidates {
 		if d.full() {

@@ -29,7 +29,7 @@ type entry struct {
 
 const (
 	micLen = 4
-	// overhead is about what a message takes in memory beside its frame: the
+	// overhead is about what a message takes in memory in addition to its frame: the
 	// entry, its place in the map, the uplink and its radio block.
 	overhead = 512
 	// maxFree limits the entries kept for reuse.

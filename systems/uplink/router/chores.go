@@ -61,9 +61,9 @@ func (p promotion) do(ctx context.Context, to store) error {
 
 func (p promotion) String() string { return fmt.Sprintf("make %v the address of %v", p.addr, p.eui) }
 
-// chores are done beside the way of the uplinks, which waits for no database. While
-// it is away they wait, each once. Rows stay as they are meanwhile, so that a device
-// has one suspension and one promotion at most.
+// chores are done in the background, because uplinks wait for no database. While
+// the database is away they wait, each once. Rows do not change until then, so a device
+// has at most one suspension and one promotion.
 type chores struct {
 	store store
 	trust func() map[outbox.Candidate]outbox.Trust // what changed since the last call

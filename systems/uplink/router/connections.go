@@ -153,8 +153,8 @@ func (f *front) admit(tcp *net.TCPConn, from netip.Addr) *connection {
 	return c
 }
 
-// network returns what connections are counted by: an IPv4 address, or the network
-// of 64 bits of which an IPv6 customer has all addresses.
+// network returns what connections are counted by: an IPv4 address, or an IPv6
+// network of 64 bits, as one customer has all addresses in it.
 func network(a netip.Addr) netip.Addr {
 	if a = a.Unmap().WithZone(""); a.Is6() {
 		prefix, _ := a.Prefix(64) // IPv6 addresses have one

@@ -262,7 +262,7 @@ func (r *Router) put(c *customer, messages []outbox.Message) {
 	}
 }
 
-// stale is how long a message may be in memory while Redis has little left. Its entry keeps those beside it.
+// stale is how long a message may be in memory while Redis has little left: its entry keeps its neighbours in Redis.
 const stale = 5 * time.Second
 
 // relieve lets go of what customers keep in the partitions of a Redis that is nearly full: what they do not answer is

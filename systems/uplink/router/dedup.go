@@ -15,7 +15,7 @@ type Dedup struct {
 	// comes later may be a device's retransmission, which its owner wants to see.
 	// 0: no copy is suppressed.
 	Window time.Duration `flag:"dedup" default:"2s" min:"0s" max:"1h" words:"*time* within which copies of a frame are not passed on; 0s or off: all are"`
-	// Collect is how long copies are waited for, of which the one with the best
+	// Collect is how long to wait for copies. The one with the best
 	// signal-to-noise ratio is passed on; 0: the first one, at once.
 	Collect time.Duration `flag:"collect" min:"0s" max:"1h" words:"*time* to wait for the copy with the best signal; 0: the first one is passed on"`
 }

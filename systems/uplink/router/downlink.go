@@ -20,8 +20,8 @@ const (
 	// gatewayTime is how long gateways have, after a downlink's time, to tell what
 	// became of it: a convention of this project.
 	gatewayTime = 10 * time.Second
-	// gpsEpoch is when GPS time began; it does not count leap seconds, of which
-	// there were 18 by 2017, and none since (IERS Bulletin C).
+	// gpsEpoch is when GPS time began. It does not count leap seconds: there
+	// were 18 by 2017, and none since (IERS Bulletin C).
 	gpsLeap = 18 * time.Second
 )
 
@@ -295,8 +295,8 @@ func deadline(m *message.Downstream, last, now time.Time) (time.Time, error) {
 	return until, nil
 }
 
-// moment reads a number of seconds or milliseconds since the epoch, told apart by
-// their size: 10^11 is the year 5138 in seconds, and 1973 in milliseconds.
+// moment reads a number of seconds or milliseconds since the epoch. Their
+// size tells which: 10^11 is the year 5138 in seconds, and 1973 in milliseconds.
 func moment(n uint64) time.Time {
 	if n < 1e11 {
 		return time.Unix(int64(n), 0)

@@ -15,7 +15,7 @@ const (
 	// reachWait is how long Redis and the database may take to answer: less than the
 	// second that the probes of Kubernetes wait.
 	reachWait = 800 * time.Millisecond
-	// reachFor is how long an answer is believed in, whoever asks.
+	// reachFor is how long an answer is used again, whoever asks.
 	reachFor = time.Second
 )
 

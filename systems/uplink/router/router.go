@@ -69,7 +69,7 @@ type Router struct {
 	clocks    *clocks
 	passing   sync.Mutex // frames whose copies were awaited
 	downlinks *downlinks
-	told      string // the newest result of a downlink that is none of ours
+	told      string // the newest result of a downlink that others sent
 	streams   *stream.Server
 	front     *front
 	http      *http.Server

@@ -132,7 +132,7 @@ func (s *solver) end(fcnt uint32) {
 	s.accounts[0].end = fcnt
 }
 
-// silent counts the devices of which nothing came, and that have sent something.
+// silent counts the devices that have sent something while nothing of it came.
 func (s *solver) silent() (n int) {
 	for i := range s.accounts {
 		if a := &s.accounts[i]; a.end > 0 && len(a.seen) == 0 {

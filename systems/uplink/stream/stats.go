@@ -22,7 +22,7 @@ type Stats struct {
 	Sent, BytesSent         int64 // uplinks; bytes of all that was written
 	Received, BytesReceived int64 // messages; bytes of all that was read
 	Answers, Downlinks      int64
-	Malformed               int64 // messages, each of which cost its connection
+	Malformed               int64 // messages; each ended its connection
 	Replies, LostReplies    int64 // left to be written; too late for their connection
 	Stalled                 int64 // connections on which a write made no progress
 	Silent                  int64 // connections on which nothing came, not even a pong
