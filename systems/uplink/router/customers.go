@@ -39,7 +39,8 @@ type customer struct {
 	direct bool
 	aside  chan struct{}
 
-	sending sync.Mutex // of a downlink to Redis: one at a time
+	// One downlink at a time has its target address stored in the table, and one is sent to Redis.
+	storing, sending turn
 
 	mu          sync.Mutex
 	sockets     int
@@ -53,7 +54,7 @@ func (r *Router) customer(name string) *customer {
 	defer r.mu.Unlock()
 	c := r.customers[name]
 	if c == nil {
-		c = &customer{box: outbox.New(r.outboxConfig(name)), aside: make(chan struct{}, 1)}
+		c = &customer{box: outbox.New(r.outboxConfig(name)), aside: make(chan struct{}, 1), storing: make(turn, 1), sending: make(turn, 1)}
 		r.customers[name] = c
 	}
 	return c

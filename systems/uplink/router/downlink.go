@@ -197,7 +197,10 @@ func (r *Router) downlink(ctx context.Context, customer string, m *message.Downs
 			down.After = &last.Heard
 		}
 		var name string
-		name, err = r.hand(ctx, down)
+		err = r.customer(customer).sending.take(ctx, func() (err error) {
+			name, err = r.config.Redis.SendDownlink(ctx, down)
+			return err
+		})
 		if err == nil && !d.sent(mailbox, name) {
 			r.endDownlinks(name)
 		}
@@ -214,13 +217,18 @@ func (r *Router) downlink(ctx context.Context, customer string, m *message.Downs
 	}
 }
 
-// hand writes a downlink for the gateways, after those of its customer that are on their way: so each customer has one
-// that Redis is asked to take, over however many connections it sends them.
-func (r *Router) hand(ctx context.Context, d *queue.Downlink) (name string, err error) {
-	c := r.customer(d.Customer)
-	c.sending.Lock()
-	defer c.sending.Unlock()
-	return r.config.Redis.SendDownlink(ctx, d)
+// A turn is taken by one of a customer's downlinks at a time, over however many connections they come: those of others
+// wait for at most one of them.
+type turn chan struct{}
+
+func (t turn) take(ctx context.Context, do func() error) error {
+	select {
+	case t <- struct{}{}:
+		defer func() { <-t }()
+		return do()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // permit says until when a downlink can be sent, and after which uplink of its device, and
@@ -245,7 +253,8 @@ func (r *Router) permit(ctx context.Context, c table.Customer, m *message.Downst
 	}
 	until, err = deadline(m, last.at, time.Now())
 	if err == nil && m.Target != nil {
-		if err = r.config.Table.SetTarget(ctx, c, m.DevEUI, *m.Target); err != nil {
+		err = r.customer(string(c)).storing.take(ctx, func() error { return r.config.Table.SetTarget(ctx, c, m.DevEUI, *m.Target) })
+		if err != nil {
 			err = refuse(message.GatewayError, "the target address was not stored: %v", err)
 		}
 	}

@@ -229,37 +229,44 @@ func TestDownlinksOfOneWhoReconnects(t *testing.T) {
 	}
 }
 
-// Each customer has one downlink that Redis is asked to take, however many it sends over however many connections: while
-// that is on its way those of others are taken.
+// Each customer has one downlink at a time that Redis or the table is asked to take, however many it sends over however
+// many connections. While that is on its way those of others are taken. Whoever waits for it does so no longer than its
+// connection.
 func TestDownlinksTakeTurns(t *testing.T) {
 	t.Parallel()
 	s := start(t, redistest.Start(t).URL(), nil)
 	g := s.gateways()
 	mine, theirs := s.insert(acme, 0), s.insert(other, 1)
+	send := func(ctx context.Context, customer string, tx int, d lorawan.Device) {
+		s.downlink(ctx, customer, &message.Downstream{Transaction: uint64(tx), DevEUI: d.DevEUI, Target: new(lorawan.DevAddr(tx)), PHY: []byte{1},
+			Window: message.Window{Deadline: 1, Radio: message.Radio{Frequency: 867_500_000, Spreading: 9, Bandwidth: 125_000}}}, new(said))
+	}
 	const many = 50
-	send := func(customer string, tx int, d lorawan.Device) {
-		s.downlink(t.Context(), customer, &message.Downstream{Transaction: uint64(tx), DevEUI: d.DevEUI, PHY: []byte{1}, Window: message.Window{
-			Deadline: 1, Radio: message.Radio{Frequency: 867_500_000, Spreading: 9, Bandwidth: 125_000}}}, new(said))
+	sent := 0
+	for _, onItsWay := range []turn{s.customer("acme").storing, s.customer("acme").sending} {
+		onItsWay <- struct{}{}
+		var senders sync.WaitGroup
+		connection, closes := context.WithCancel(t.Context())
+		for i := range many {
+			senders.Go(func() { send(connection, "acme", i+1, mine) })
+		}
+		s.until("all are accepted", func() bool {
+			s.downlinks.mu.Lock()
+			defer s.downlinks.mu.Unlock()
+			return len(s.downlinks.pending) == sent+many
+		})
+		send(t.Context(), "other", 1, theirs)
+		sent++
+		if written := g.written(); len(written) != sent || written[sent-1]["customer"] != "other" {
+			t.Errorf("%d are written before those that wait, want the other customer's", len(written))
+		}
+		closes()
+		senders.Wait()
+		<-onItsWay
 	}
-	onItsWay := &s.customer("acme").sending
-	onItsWay.Lock()
-	var senders sync.WaitGroup
-	for i := range many {
-		senders.Go(func() { send("acme", i+1, mine) })
-	}
-	s.until("all are accepted", func() bool {
-		s.downlinks.mu.Lock()
-		defer s.downlinks.mu.Unlock()
-		return len(s.downlinks.pending) == many
-	})
-	send("other", 1, theirs)
-	if sent := g.written(); len(sent) != 1 || sent[0]["customer"] != "other" {
-		t.Errorf("%d are written before those that wait, want the other customer's", len(sent))
-	}
-	onItsWay.Unlock()
-	senders.Wait()
-	if n := len(g.written()); n != many+1 {
-		t.Errorf("%d are written, want %d", n, many+1)
+	send(t.Context(), "acme", many+1, mine)
+	if n := len(g.written()); n != sent+1 {
+		t.Errorf("%d are written, want %d: those of closed connections are not", n, sent+1)
 	}
 }
 
