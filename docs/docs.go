@@ -143,7 +143,7 @@ func (x Index) mentioning(asked string) []Term {
 	return found
 }
 
-// mostFound is how many terms are found by a part of their names at the most.
+// mostFound is how many terms are found by a part of their names, at most.
 const mostFound = 3
 
 // Text returns the section of a page; nil where there is none.
