@@ -60,6 +60,9 @@ type Plan struct {
 	// Window is how long the Iterations of an open model last of which a Share has its part; 0: of the whole load
 	// the Pacer says.
 	Window time.Duration `json:"window_ns,omitempty"`
+	// Spread is the time over which the VUs of a closed model begin, one after another in even steps, within Warmup: else responses
+	// that take equally long come in bursts, and how many of these a window holds is a matter of luck.
+	Spread time.Duration `json:"spread_ns,omitempty"`
 	// Begin is when the run begins; the zero value is at once.
 	Begin time.Time `json:"-"`
 	// Timer waits for due times in the open model; "" means pace.Precise.

@@ -76,9 +76,9 @@ func (s *Shard) Next(vu int, free time.Duration) (Iteration, bool) {
 	if r.plan.Pacer != nil {
 		return r.next(s.arrivals)
 	}
-	due := free
-	if free > 0 {
-		due += r.plan.Think
+	due := free + r.plan.Think
+	if free == 0 {
+		due = r.plan.Spread * time.Duration(vu) / time.Duration(r.plan.VUs)
 	}
 	turn := s.turn(vu, due)
 	if turn == pace.Never {
@@ -95,7 +95,7 @@ func (s *Shard) Next(vu int, free time.Duration) (Iteration, bool) {
 }
 
 // PlansCallers says whether VUs have turns: an iteration may be due long after its VU became free.
-func (s *Shard) PlansCallers() bool { return s.run.plan.Callers != nil }
+func (s *Shard) PlansCallers() bool { return s.run.plan.Callers != nil || s.run.plan.Spread > 0 }
 
 // turn is when a VU may begin that could at that time, or pace.Never.
 func (s *Shard) turn(vu int, due time.Duration) time.Duration {

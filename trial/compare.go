@@ -92,7 +92,11 @@ func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe 
 	if err != nil {
 		return nil, err
 	}
-	err = c.rounds(ctx)
+	limited, cancel := Limit(ctx, d.Most(len(arms)-1)*(100+overtime)/100)
+	defer cancel()
+	if err = c.rounds(limited); IsTimeUp(limited) {
+		err = c.timeUp()
+	}
 	if errors.As(err, new(*setting.Mistake)) {
 		return nil, err
 	}
@@ -101,6 +105,20 @@ func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe 
 		c.trials.Derive()
 	}
 	return c.trials, err
+}
+
+// overtime is by how many percent a comparison may take longer than it was told: what is under way then is dropped, which
+// is for servers of which responses never come. The others have no round begun that would not end in time.
+const overtime = 10
+
+// timeUp is the mistake that the time was over before a round was; nil where one is done.
+func (c *comparing) timeUp() error {
+	if c.trials.roundsDone() > 0 {
+		return nil
+	}
+	d := c.trials.Design
+	d.Duration = d.Most(len(c.arms) - 1)
+	return d.tooShort(0, time.Since(c.began))
 }
 
 func newComparing(arms []Arm, plan load.Plan, d Design, observe func(Progress)) (*comparing, error) {
@@ -142,7 +160,6 @@ type comparing struct {
 	counting counting
 	trials   *Trials
 	began    time.Time
-	least    int    // rounds that are run however long they take
 	state    string // what the last look saw
 
 	saw    probe.Sample // the last look at the machine

@@ -273,6 +273,7 @@ func (t *Trials) decide(list []Comparison, found []finding.Warning, effect func(
 		}
 		if c.Verdict == stat.Inconclusive {
 			c.RoundsNeeded, _ = stat.RoundsNeeded(c.RoundLogRatios, c.RoundWeights, c.Margin, confidence, Power)
+			c.RoundsNeeded = max(c.RoundsNeeded, t.Design.leastRounds()-c.Rounds)
 			c.TimeNeeded = time.Duration(c.RoundsNeeded) * t.Elapsed / time.Duration(max(1, t.roundsDone()))
 		}
 		if c.Primary {

@@ -21,8 +21,8 @@ type Design struct {
 	// Duration leaves time for, at most 1000. Once it runs, the most there can be.
 	Rounds int `json:"rounds" file:"compare.rounds" min:"0" max:"1000" words:"maximum rounds, with servers restarted in each; a verdict takes at least 6, and one for each default metric 9 (as many as --duration allows)"`
 	// Duration is the most that the whole may take. 0: where Rounds are given, as long as
-	// these take; else a minute for each candidate at each level, or what the least number
-	// of rounds takes, if that is longer. Once it runs, what it may take.
+	// these take; else a minute for each candidate at each level. Once it runs, what it may take: no round is begun that
+	// would not end in time, and what is under way a tenth later is dropped.
 	Duration time.Duration `json:"duration_ns,omitempty" file:"compare.duration" flag:"duration,d" min:"0s" max:"720h" words:"time limit; stops earlier once decided (1m per candidate and level; no limit with --rounds)"`
 	// Precision, if positive, has the trial end not with its verdicts but as soon as the
 	// interval of the primary metric is no wider than this much to either side, as a
@@ -124,7 +124,7 @@ func (d Design) Validate() error {
 		errs = append(errs, setting.At(&d, &d.Metrics).Wrong("is empty; expected at least one, the primary one"))
 	}
 	if errs[0] == nil {
-		errs = append(errs, d.tooShort(float64(2*max(1, len(d.Levels))*d.Pairs)*float64(d.Block))) // a round of two arms
+		errs = append(errs, d.tooShort(0, time.Duration(2*max(1, len(d.Levels))*d.Pairs)*d.Block)) // a round of two arms
 	}
 	if d.Duet != nil && (len(d.Duet) != 2 || len(d.Duet[0]) == 0 || len(d.Duet[1]) == 0) {
 		errs = append(errs, fmt.Errorf("duet_cpus is %v; expected two sets", d.Duet))

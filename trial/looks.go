@@ -91,17 +91,17 @@ type TooShortError struct {
 // Unwrap returns the mistake.
 func (e *TooShortError) Unwrap() error { return e.Mistake }
 
-// tooShort returns the *TooShortError that no verdict comes of the Duration, where a round takes
-// at least so many nanoseconds; nil where one can. What it allows leaves a tenth for the
+// tooShort returns the *TooShortError that no verdict comes of the Duration, of which so much is spent, where a round takes
+// at least so long; nil where one can. What it allows leaves a tenth for the
 // next first round, which may take a little longer.
-func (d Design) tooShort(round float64) error {
-	needed := float64(d.leastRounds()) * round
-	if d.Duration == 0 || needed <= float64(d.Duration) {
+func (d Design) tooShort(spent, round time.Duration) error {
+	needed := spent + time.Duration(d.leastRounds())*round
+	if d.Duration == 0 || needed <= d.Duration {
 		return nil
 	}
-	least := RoundUp(time.Duration(1.1 * needed))
+	least := RoundUp(needed + needed/10)
 	return &TooShortError{setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("at least %s: %d rounds or more, of %s each here, with a tenth to spare, rounded up",
-		setting.Duration(least), d.leastRounds(), metric.Duration(round))), least}
+		setting.Duration(least), d.leastRounds(), metric.Duration(float64(round)))), least}
 }
 
 // Outline says when a comparison of so many candidates ends.
@@ -137,13 +137,9 @@ func (d Design) Most(candidates int) time.Duration {
 func (c *comparing) schedule(round time.Duration) error {
 	t := c.trials
 	d := &t.Design
-	if err := d.tooShort(float64(round)); err != nil {
-		return err
-	}
-	c.least = d.leastRounds()
 	most := cmp.Or(d.Rounds, maxRounds)
 	if d.Duration = d.Most(len(t.Arms) - 1); d.Duration > 0 {
-		most = max(c.least, min(most, int(d.Duration/max(1, round))))
+		most = max(d.leastRounds(), min(most, 1+int((d.Duration-time.Since(c.began))/max(1, round))))
 	}
 	d.Rounds = most
 	return t.lookAt(d.looks(most))
@@ -157,20 +153,19 @@ func (c *comparing) run(round func(n int) error) error {
 	var longest time.Duration
 	var err error
 	for n := 1; n == 1 || n <= c.trials.Design.Rounds; n++ {
-		if timeUp = n > c.least && c.late(longest); timeUp {
+		if timeUp = n > 1 && c.late(longest); timeUp {
 			break
 		}
 		began := time.Now()
 		if err = round(n); err != nil {
 			break
 		}
-		longest = max(longest, time.Since(began))
-		if n == 1 {
+		if longest = max(longest, time.Since(began)); n == 1 {
+			if slices.ContainsFunc(c.trials.Design.Levels, c.atOnce) {
+				longest /= time.Duration(len(c.arms))
+			}
 			if err = c.schedule(longest); err != nil {
-				if c.trials.Derive(); !c.trials.hopeless() {
-					return err
-				}
-				err = nil // no time would be enough
+				return err
 			}
 		}
 		if c.ended = c.useless(n); c.ended {

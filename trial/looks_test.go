@@ -124,7 +124,7 @@ func TestDurationBoundsATrial(t *testing.T) {
 // which six do not come in 1.5 s.
 func TestNothingRightInAnyTime(t *testing.T) {
 	d := design()
-	d.Rounds, d.Block, d.Warmup, d.Duration = 0, 50*time.Millisecond, 200*time.Millisecond, 1500*time.Millisecond
+	d.Rounds, d.Block, d.Warmup, d.Duration = 0, 50*time.Millisecond, 200*time.Millisecond, 5*time.Second
 	wrong := funcArm("b", func(context.Context) (load.Outcome, error) {
 		time.Sleep(10 * time.Millisecond)
 		return load.Outcome{Failed: true, Status: 404}, nil
@@ -144,7 +144,7 @@ func TestTooShortForSlowAnswers(t *testing.T) {
 		began := time.Now()
 		trials, err := Compare(t.Context(), arms, load.Plan{VUs: 10}, d, nil)
 		short, ok := errors.AsType[*TooShortError](err)
-		if took := time.Since(began); !ok || trials != nil || took > 20*time.Second || !strings.HasSuffix(short.Error(), "; an answer takes 6.00 s") {
+		if took := time.Since(began); !ok || trials != nil || took > 20*time.Second || !strings.HasSuffix(short.Error(), "; a response takes 6.00 s") {
 			t.Fatalf("%v after %v", err, took)
 		}
 		d.Duration = short.Least
@@ -179,25 +179,50 @@ func TestTooShortBeforeItBegins(t *testing.T) {
 	}
 }
 
-// Without a duration slow rounds are at least as many as decide something; a minute
-// bounds the others. Answers of 0.6 s make a round of 2·2·(4·0.6+2·0.6) s and warm-ups, 11 s, and
-// 6 rounds with answers of 2 s take 6·2·(4·2+2·2) s = 144 s.
-func TestPatience(t *testing.T) {
+// A comparison ends within its time, whatever its servers do. Where nothing else is asked that is a minute. Servers that
+// wait most of a response are driven at once from the second round on: with responses of 1 s a round is 2 s of warm-ups and
+// 1 + 4·1 + 1 s, and the first, one after the other, 14 s, so that six end in 54 s. Without knowing their CPU time
+// they take 14 s each, which the first warm-up shows to be too long.
+func TestComparisonEndsInTime(t *testing.T) {
 	for _, tt := range []struct {
 		response time.Duration
-		most     int
-		long     time.Duration
-	}{{600 * time.Millisecond, 6, 68 * time.Second}, {2 * time.Second, 6, 4 * time.Minute}} {
+		sampled  bool
+		least    int // rounds; 0: it is too short for any
+	}{
+		{10 * time.Millisecond, false, 6},
+		{600 * time.Millisecond, true, 6},
+		{600 * time.Millisecond, false, 6},
+		{time.Second, true, 6},
+		{time.Second, false, 0},
+		{5 * time.Second, true, 0},
+	} {
 		d := design()
-		d.Rounds, d.Block, d.Warmup, d.Precision = 0, 50*time.Millisecond, 100*time.Millisecond, 1e-9
+		d.Rounds, d.Block, d.Warmup, d.Precision, d.Pairs = 0, 50*time.Millisecond, 100*time.Millisecond, 1e-9, 2
 		synctest.Test(t, func(t *testing.T) {
-			began := time.Now()
-			trials, err := Compare(t.Context(), []Arm{sleeping("a", tt.response), noisy("b", tt.response, 0.3, 3)}, load.Plan{VUs: 4}, d, nil)
-			if err != nil {
-				t.Fatal(err)
+			arms := []Arm{noisy("a", tt.response, 0.01, 3), noisy("b", tt.response, 0.01, 4)}
+			for i, start := range []func(context.Context, Setup) (*Live, error){arms[0].Start, arms[1].Start} {
+				arms[i].Start = func(ctx context.Context, s Setup) (*Live, error) {
+					live, err := start(ctx, s)
+					if tt.sampled {
+						live.Subject = &mortal{}
+					}
+					return live, err
+				}
 			}
-			if took, done := time.Since(began), trials.roundsDone(); done < 6 || done > tt.most || took > tt.long {
-				t.Errorf("answers of %v: %d rounds in %v", tt.response, done, took)
+			began := time.Now()
+			trials, err := Compare(t.Context(), arms, load.Plan{VUs: 4}, d, nil)
+			took := time.Since(began)
+			if took > 66*time.Second+tt.response {
+				t.Errorf("responses of %v took %v", tt.response, took)
+			}
+			if tt.least == 0 {
+				if _, short := errors.AsType[*TooShortError](err); !short || took > 4*tt.response {
+					t.Errorf("responses of %v: %v after %v", tt.response, err, took)
+				}
+				return
+			}
+			if err != nil || trials.roundsDone() < tt.least {
+				t.Errorf("responses of %v: %d rounds in %v (%v)", tt.response, trials.roundsDone(), took, err)
 			}
 		})
 	}
@@ -317,6 +342,24 @@ func TestProgressBetweenBlocks(t *testing.T) {
 		}
 		if blocks != len(trials.Blocks) || between != 2*6 || !slices.Equal(rounds, []int{1, 2, 3, 4, 5}) { // the sixth decides
 			t.Errorf("told of %d blocks of %d, %d levels that began, and of the rounds %v", blocks, len(trials.Blocks), between, rounds)
+		}
+	})
+}
+
+// How many responses of equal length a block holds is no matter of luck: 600 and 720 ms differ by 1.2 times, and by so
+// much in each round, although a block has room for four and a half and five of them.
+func TestSlowResponsesDoNotComeInBursts(t *testing.T) {
+	d := design()
+	d.Block, d.Warmup = 50*time.Millisecond, 100*time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		trials, err := Compare(t.Context(), []Arm{sleeping("a", 720*time.Millisecond), sleeping("b", 600*time.Millisecond)}, load.Plan{VUs: 40}, d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, log := range trials.Comparisons[0].RoundLogRatios {
+			if ratio := math.Exp(log); math.Abs(ratio-1.2) > 0.04 {
+				t.Errorf("round %d: %.3f times", i+1, ratio)
+			}
 		}
 	})
 }

@@ -141,7 +141,8 @@ func (l *Live) course(ctx context.Context, s *load.Session, plan load.Plan, most
 		if enough := int64(fewestInSlice * plan.VUs); cell.Completed < enough && len(c) == 0 {
 			plan.Duration = max(plan.Duration*time.Duration(enough)/time.Duration(max(1, cell.Completed)), fewestInSlice*cell.Response.Quantile(0.5))
 			slow := pilotStretches*plan.Duration > most
-			if cell.outage() != nil || cell.ErroredTotal() > 0 || tries == pilotTries || slow && tries > 0 {
+			hopeless := pilotStretches*cell.Response.Quantile(0.5) > most
+			if cell.outage() != nil || cell.ErroredTotal() > 0 || tries == pilotTries || slow && (tries > 0 || hopeless) {
 				return nil, last, nil // too slow for it, or without answers
 			}
 			if tries++; slow { // at first, when it may be loading what it needs

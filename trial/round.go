@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -69,6 +70,8 @@ type blockLength struct {
 	leadIn, measured time.Duration
 	counted          time.Duration // of one in which events are counted
 	pairs            int
+	slow             bool          // responses made blocks longer
+	spread           time.Duration // over which callers begin: a response, where these are slow
 }
 
 // lengthen stretches a block to hold several response times, with a lead-in
@@ -110,7 +113,7 @@ func (r *round) level(ctx context.Context, n int) (err error) {
 			return err
 		}
 		all.add(warm)
-		if err := r.inTime(n, all, time.Since(began)*time.Duration(len(r.arms))/time.Duration(warmed+1)); err != nil {
+		if err := r.inTime(n, all, time.Since(began)/time.Duration(warmed+1)); err != nil {
 			return err
 		}
 	}
@@ -122,15 +125,16 @@ func (r *round) level(ctx context.Context, n int) (err error) {
 type pilots struct {
 	longest time.Duration // of the median response times
 	slowest float64       // of the throughputs, in right answers per second
+	sampled bool          // the CPU time of all of them is known
 	seen    bool
 }
 
 func (p *pilots) add(warm *load.Result) {
-	perSec := warm.ThroughputPerSec
+	perSec, sampled := warm.ThroughputPerSec, warm.Server != nil
 	if p.seen {
-		perSec = min(perSec, p.slowest)
+		perSec, sampled = min(perSec, p.slowest), p.sampled && sampled
 	}
-	*p = pilots{max(p.longest, warm.Response.Quantile(0.5)), perSec, true}
+	*p = pilots{max(p.longest, warm.Response.Quantile(0.5)), perSec, sampled, true}
 }
 
 // fix fixes how blocks are driven at a level, unless that was done before.
@@ -146,26 +150,55 @@ func (d Design) lengthened(p pilots) blockLength {
 	d = d.sized(p.slowest)
 	l := lengthen(d.Block, p.longest, d.Pairs)
 	l.leadIn = max(l.leadIn/4, 2*p.longest)
+	if l.slow = l.measured > d.Block; l.slow {
+		l.leadIn, l.spread = l.leadIn/2, p.longest
+	}
 	return l
 }
 
-// inTime returns the mistake that the Duration is too short as soon as the first warm-ups at a
-// level, of which those of all arms take so long, show answers so slow that blocks are stretched:
-// rounds take minutes then.
+// inTime returns the mistake that the time is too short as soon as the first warm-ups at a
+// level, which take so long for each arm, show responses so slow that not even rounds whose arms are driven at once fit into it,
+// or one after the other where nothing is known of their CPU time.
 func (c *comparing) inTime(level int, p pilots, warming time.Duration) error {
-	d, turns := c.trials.Design, len(c.arms)
+	d := c.trials.Design
 	l := d.lengthened(p)
-	if _, fixed := c.blocks[level]; fixed || c.counting.only || l.measured == d.sized(p.slowest).Block {
+	if _, fixed := c.blocks[level]; fixed || c.counting.only || !l.slow {
 		return nil
 	}
-	if d.Duet != nil {
-		turns = 1
+	round := warming + time.Duration(l.pairs)*(l.leadIn+l.measured+p.longest)
+	if d.Alone != "" || !p.sampled {
+		round *= time.Duration(len(c.arms))
 	}
-	err := d.tooShort(float64(warming + time.Duration(turns*l.pairs)*(l.leadIn+l.measured)))
+	d.Duration = d.Most(len(c.arms) - 1)
+	err := d.tooShort(time.Since(c.began), round)
 	if short, ok := errors.AsType[*TooShortError](err); ok {
-		short.Allowed += fmt.Sprintf("; an answer takes %s", metric.Duration(float64(p.longest)))
+		short.Allowed += fmt.Sprintf("; a response takes %s", metric.Duration(float64(p.longest)))
 	}
 	return err
+}
+
+// mostIdle is the share of all CPUs that arms and load generator may use to be driven at the same time without a say
+// in each other's responses.
+const mostIdle = 0.1
+
+// atOnce says whether the arms of a level are driven at the same time: as in a duet where the first round, which is not,
+// showed long responses of which the arms wait most.
+func (c *comparing) atOnce(level int) bool {
+	d := c.trials.Design
+	if d.Duet != nil || !c.blocks[level].slow || d.Alone != "" || c.counting.sets != nil || c.diagnosis != nil {
+		return d.Duet != nil
+	}
+	used, seen := 0.0, false
+	for _, cell := range c.trials.Rounds {
+		if cell.Round > 1 || cell.Concurrency != level {
+			continue
+		}
+		if seen = true; cell.Server == nil {
+			return false
+		}
+		used += (cell.Server.CPUSec + cell.GeneratorCPUSec) / cell.Duration.Seconds()
+	}
+	return seen && used <= mostIdle*float64(runtime.NumCPU())
 }
 
 func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) error {
@@ -245,8 +278,8 @@ func (r *round) pair(ctx context.Context, sessions []*load.Session, at position,
 	for _, arm := range order {
 		plans[arm] = r.blockPlan(at.level)
 	}
-	if r.trials.Design.Duet != nil {
-		return r.duet(ctx, sessions, at, plans)
+	if r.atOnce(at.level) {
+		return r.together(ctx, sessions, at, plans)
 	}
 	for _, arm := range order {
 		r.report(arm, at)
@@ -261,8 +294,8 @@ func (r *round) pair(ctx context.Context, sessions []*load.Session, at position,
 	return cells, nil
 }
 
-// duet drives one block of every arm at the same time.
-func (r *round) duet(ctx context.Context, sessions []*load.Session, at position, plans []load.Plan) ([]Cell, error) {
+// together drives one block of every arm at the same time.
+func (r *round) together(ctx context.Context, sessions []*load.Session, at position, plans []load.Plan) ([]Cell, error) {
 	cells, errs := make([]Cell, len(plans)), make([]error, len(plans))
 	r.report(0, at)
 	var wg sync.WaitGroup
@@ -288,7 +321,7 @@ func (c *Cell) shareGenerator(arms int) {
 
 func (r *round) blockPlan(level int) load.Plan {
 	plan, length := r.plan, r.blocks[level]
-	plan.VUs, plan.Warmup, plan.Duration, plan.Grace = level, length.leadIn, length.measured, Grace
+	plan.VUs, plan.Warmup, plan.Duration, plan.Grace, plan.Spread = level, length.leadIn, length.measured, Grace, length.spread
 	plan.Seed = r.random.Uint64()
 	return plan
 }

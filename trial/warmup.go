@@ -89,6 +89,9 @@ func (l *Live) warm(ctx context.Context, s *load.Session, plan load.Plan, longes
 		slice = slice * time.Duration(enough) / time.Duration(max(1, first.Completed))
 		slice = max(slice, fewestInSlice*first.Response.Quantile(0.5)) // some ended after the slice
 	}
+	if first.Completed > 0 && first.Response.Quantile(0.5) >= total {
+		return w, nil // its responses took longer than the warm-up
+	}
 	if slice > longest/warmupSlices || first.outage() != nil {
 		drive((total - w.took) * 3 / 4)
 		if err == nil {

@@ -31,10 +31,14 @@ func (a *app) longEnough(err error) error {
 	return err
 }
 
-// mistaken is the mistake of usage that only running showed, if that is what an error is.
+// mistaken is the mistake of usage that only running showed, if that is what an error is. That a server is too slow for
+// the time that it was given is none: there is no answer, and the command line that has one is said.
 func (a *app) mistaken(err error) error {
 	if !errors.As(err, new(*setting.Mistake)) {
 		return nil
+	}
+	if errors.As(err, new(*trial.TooShortError)) {
+		return &exitError{exitUndecided, setting.FlagErrors(a.longEnough(err))}
 	}
 	return usage(setting.FlagErrors(a.longEnough(err)))
 }
