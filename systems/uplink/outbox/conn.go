@@ -181,7 +181,8 @@ func (o *Outbox) draw(e *entry) {
 	if e.guest {
 		e.size = max(e.size, o.strangers(e.addr))
 	}
-	e.transaction = o.config.Transactions()
+	o.transaction++
+	e.transaction = o.transaction
 	o.sent[e.transaction] = e
 	o.config.Room.sent.Add(1)
 }

@@ -67,10 +67,6 @@ type Config struct {
 	// Suspended, if set, is called with a device that has too many wrong solutions. Nothing is
 	// delivered for it any more until it comes with another row.
 	Suspended func(Suspension)
-	// Transactions gives numbers above 0, each once. It is called with the
-	// outbox locked. nil: a counter that starts at the time in nanoseconds and so
-	// repeats none of an earlier process.
-	Transactions func() uint64
 }
 
 // An Outbox holds the messages for one customer. Its methods may be called
@@ -92,6 +88,8 @@ type Outbox struct {
 	free    []*entry
 	// first and last are the ranks of the ends of waiting.
 	first, last int64
+	// transaction is the last that was given. The first is the time in nanoseconds, so it repeats none of an earlier process.
+	transaction uint64
 	waits       int // messages in waiting
 	unanswered  int
 	bytes       int
@@ -124,10 +122,7 @@ func New(config Config) *Outbox {
 	if o.config.Room == nil {
 		o.config.Room = new(Room)
 	}
-	if o.config.Transactions == nil {
-		next := uint64(o.start.UnixNano())
-		o.config.Transactions = func() uint64 { next++; return next }
-	}
+	o.transaction = uint64(o.start.UnixNano())
 	return o
 }
 
