@@ -3,21 +3,14 @@ package fleet
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"io"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -73,30 +66,6 @@ func TestTokenIsTheCertificate(t *testing.T) {
 	}
 }
 
-// certificate makes one of who vouches for itself, and returns it and the path of its PEM.
-func certificate(t *testing.T, host string) (tls.Certificate, string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
-	if ip := net.ParseIP(host); ip != nil {
-		template.IPAddresses = []net.IP{ip}
-	} else {
-		template.DNSNames = []string{host}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, path
-}
-
 // A NATS server of somebody's has a certificate that a file vouches for, for the host that was asked for, and may know
 // users by nkeys.
 func TestServerOfSomebody(t *testing.T) {
@@ -112,9 +81,10 @@ func TestServerOfSomebody(t *testing.T) {
 		t.Fatal(err)
 	}
 	for host, want := range map[string]string{"127.0.0.1": "", "example.com": "the server is not the fleet's"} {
-		own, ca := certificate(t, host)
+		own := testenv.NewCertificate(host)
+		ca, _ := own.Write(t)
 		s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, TLSTimeout: handshake.Seconds(), AuthTimeout: handshake.Seconds(),
-			Nkeys: []*server.NkeyUser{{Nkey: public}}, TLSConfig: &tls.Config{Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS13}})
+			Nkeys: []*server.NkeyUser{{Nkey: public}}, TLSConfig: &tls.Config{Certificates: []tls.Certificate{own.Certificate}, MinVersion: tls.VersionTLS13}})
 		if err != nil {
 			t.Fatal(err)
 		}

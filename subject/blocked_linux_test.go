@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"contend/internal/testenv"
 )
 
 func init() { roles["wait"] = waits }
@@ -43,7 +45,7 @@ func futex(how uintptr, value uint32) {
 func TestBlocked(t *testing.T) {
 	s := started(t, with(role("wait"), Ready{Log: "^waiting <nil>"}))
 	want := map[string]int{"clock_nanosleep": 1, "flock": 1, "futex (lock)": 2}
-	holds(t, "four threads wait", func() bool {
+	testenv.Eventually(t, "four threads wait", func() bool {
 		_, err := s.Sample()
 		return err == nil && maps.Equal(s.Blocked(), want)
 	})
@@ -59,7 +61,7 @@ func TestBlockedOfForeign(t *testing.T) {
 	s := started(t, with(role("wait"), Ready{Log: "^waiting <nil>"}))
 	first := must(statOf(s.PID()))
 	f := &Foreign{PID: s.PID(), listening: []identity{{first.PID, first.Starttime}}, found: time.Now()}
-	holds(t, "two threads wait", func() bool {
+	testenv.Eventually(t, "two threads wait", func() bool {
 		_, err := f.Sample()
 		return err == nil && f.Blocked()["flock"] == 1
 	})

@@ -186,7 +186,7 @@ func groups(t *testing.T) map[string]string {
 			continue
 		}
 		t.Cleanup(func() {
-			holds(t, "removed: "+dir, func() bool { // a zombie holds it until it is reaped
+			testenv.Eventually(t, "removed: "+dir, func() bool { // a zombie holds it until it is reaped
 				for _, file := range must(filepath.Glob(dir + "/*/cgroup.procs")) {
 					os.Remove(filepath.Dir(file))
 				}

@@ -43,20 +43,9 @@ func gone(pid int) bool {
 	return err != nil || isZombie(stat)
 }
 
-// holds waits until a condition holds.
-func holds(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for end := time.Now().Add(testenv.Patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if condition() {
-			return
-		}
-	}
-	t.Fatalf("never %s", what)
-}
-
 func waitGone(t *testing.T, pid int) {
 	t.Helper()
-	holds(t, fmt.Sprintf("gone: %d", pid), func() bool { return gone(pid) })
+	testenv.Eventually(t, fmt.Sprintf("gone: %d", pid), func() bool { return gone(pid) })
 }
 
 func init() {
@@ -82,7 +71,7 @@ func TestHeadless(t *testing.T) {
 	s := started(t, with(role("headless"), Ready{Log: "^pids "}))
 	family := pids(t, s.stdout.text())
 	for _, pid := range family {
-		holds(t, "without its first thread", func() bool { return must(statOf(pid)).State == "Z" })
+		testenv.Eventually(t, "without its first thread", func() bool { return must(statOf(pid)).State == "Z" })
 	}
 	if sample, err := s.Sample(); err != nil || sample.Threads < 2*len(family) {
 		t.Errorf("%+v, %v, want the threads of %v", sample, err, family)

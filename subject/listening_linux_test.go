@@ -248,7 +248,7 @@ func TestListeningUnseen(t *testing.T) {
 // The workers of a server are part of it, and its parent, and we, are not.
 func TestForeignThreads(t *testing.T) {
 	s := started(t, Config{Command: []string{compiled(t), "{{port}}", "prefork", "3"}})
-	holds(t, "four processes", func() bool { return len(must(tree(s.PID()))) == 4 })
+	testenv.Eventually(t, "four processes", func() bool { return len(must(tree(s.PID()))) == 4 })
 	server, err := Listening(t.Context(), s.Addr(""))
 	if err != nil {
 		t.Fatal(err)
@@ -262,7 +262,7 @@ func TestForeignThreads(t *testing.T) {
 // It is sampled as the same processes are as a subject, and no more when they have ended.
 func TestForeignSample(t *testing.T) {
 	s := started(t, Config{Command: []string{compiled(t), "{{port}}", "prefork", "3"}})
-	holds(t, "four processes", func() bool { return len(must(tree(s.PID()))) == 4 })
+	testenv.Eventually(t, "four processes", func() bool { return len(must(tree(s.PID()))) == 4 })
 	server, err := Listening(t.Context(), s.Addr(""))
 	if err != nil {
 		t.Fatal(err)

@@ -128,6 +128,7 @@ func TestAstray(t *testing.T) {
 		"moved":  {insisting(port, role("insist", "x", ":"+other, "")), `nobody listens at localhost:` + port + `; it listens on port ` + other + `, while the URL has the port ` + port + `: put the same port into the URL and the command; it wrote nothing$`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			tt.cfg.StartTimeout = time.Second
 			_, err := Start(t.Context(), tt.cfg)
 			if err == nil || !regexp.MustCompile(tt.want).MatchString(err.Error()) {

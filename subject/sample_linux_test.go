@@ -54,7 +54,7 @@ func TestSampleDelta(t *testing.T) {
 func TestSampleFamily(t *testing.T) {
 	const burnt = 100 * time.Millisecond
 	s := started(t, with(role("family", burnt.String()), Ready{Log: "^pids "}))
-	holds(t, "burnt", func() bool { return strings.Contains(s.stdout.text(), "burnt") })
+	testenv.Eventually(t, "burnt", func() bool { return strings.Contains(s.stdout.text(), "burnt") })
 	members := must(tree(s.PID()))
 	if len(members) != 3 {
 		t.Errorf("%d processes, want 3", len(members))
@@ -123,7 +123,7 @@ func TestClocksFollowASample(t *testing.T) {
 	s := started(t, with(role("burn", "1h"), Ready{}))
 	before := must(s.Sample())
 	var clocks Sample
-	holds(t, "that the clock goes on", func() bool {
+	testenv.Eventually(t, "that the clock goes on", func() bool {
 		clocks = must(s.Clocks())
 		return clocks.CPU > before.CPU
 	})

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/procfs"
+
+	"contend/internal/testenv"
 )
 
 // What is read is what procfs reads, of a program whose name is hard to read, too.
@@ -25,7 +27,7 @@ func TestStatOf(t *testing.T) {
 		_ = sleeping.Wait()
 	})
 	pid := sleeping.Process.Pid
-	holds(t, "it sleeps, and both read the same", func() bool {
+	testenv.Eventually(t, "it sleeps, and both read the same", func() bool {
 		got, err := statOf(pid)
 		if err != nil {
 			t.Fatal(err)

@@ -118,7 +118,7 @@ func TestReadmeInOrder(t *testing.T) {
 			s := &server{Cmd: exec.Command(filepath.Join(folder, words[0]), append(words[1:], "-listen", address)...)}
 			s.start(t)
 			t.Cleanup(s.end)
-			soon(t, "it listens", func() bool { conn, err := net.Dial("tcp", address); return err == nil && conn.Close() == nil })
+			testenv.Eventually(t, "it listens", func() bool { conn, err := net.Dial("tcp", address); return err == nil && conn.Close() == nil })
 			continue
 		}
 		if words[0] == "contend" {
@@ -249,7 +249,7 @@ var served = regexp.MustCompile(`(?m)\bhttp(?:=|://)(\S+)(?: grpc=(\S+))?.*\n`)
 func (s *server) addresses(t *testing.T) map[string]string {
 	t.Helper()
 	var m []string
-	soon(t, "it serves", func() bool {
+	testenv.Eventually(t, "it serves", func() bool {
 		m = served.FindStringSubmatch(s.output())
 		select {
 		case <-s.ended:

@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/protocol/wire/wiretest"
 )
 
@@ -109,7 +110,7 @@ func TestHintsOfTLS(t *testing.T) {
 	} {
 		t.Run(tt.words, func(t *testing.T) {
 			t.Parallel()
-			soon(t, fmt.Sprintf("%q said", tt.want), func() bool { // on a starved machine a handshake takes longer than a look
+			testenv.Eventually(t, fmt.Sprintf("%q said", tt.want), func() bool { // on a starved machine a handshake takes longer than a look
 				var errs bytes.Buffer
 				code := Main(t.Context(), append(strings.Fields(tt.words), "--brief"), Streams{io.Discard, &errs}) // no page, but the error
 				if code != exitFailed {
@@ -219,7 +220,7 @@ func TestHintOfDelayedAcks(t *testing.T) {
 	} {
 		t.Run(words, func(t *testing.T) {
 			t.Parallel()
-			soon(t, fmt.Sprintf("delayed_ack said: %v", want), func() bool { // a busy machine adds to the delay
+			testenv.Eventually(t, fmt.Sprintf("delayed_ack said: %v", want), func() bool { // a busy machine adds to the delay
 				var out, errs bytes.Buffer
 				Main(t.Context(), append(strings.Fields(words), "--full"), Streams{&out, &errs})
 				text := strings.Join(strings.Fields(out.String()), " ")

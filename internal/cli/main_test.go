@@ -96,12 +96,3 @@ func subject() {
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
-
-func soon(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(testenv.Patience); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("in %s never: %s", testenv.Patience, what)
-		}
-	}
-}

@@ -171,7 +171,7 @@ func TestPrometheus(t *testing.T) {
 	go func() {
 		ended <- Main(ctx, []string{"run", "-d", "1m", "--prometheus", "127.0.0.1:0", "guard:mutex"}, Streams{&out, &said})
 	}()
-	soon(t, "there is something to be fetched", func() bool {
+	testenv.Eventually(t, "there is something to be fetched", func() bool {
 		m := pageAddress.FindStringSubmatch(said.String())
 		if m == nil {
 			return false

@@ -2,14 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,7 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"contend/internal/redisserver/redistest"
 	"contend/internal/testenv"
@@ -31,7 +22,8 @@ func TestRedisFlags(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t)
 	dir := t.TempDir()
-	ca, cert, key := writeCertificate(t, dir)
+	cert, key := testenv.NewCertificate("127.0.0.1").Write(t)
+	ca := cert
 	tlsPort := testenv.HeldPort(t)
 	server := redistest.Start(t, "--requirepass", "secret", "--user", "alice", "on", ">won:der", "~*", "&*", "+@all",
 		"--tls-port", tlsPort, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", ca, "--tls-auth-clients", "yes")
@@ -56,7 +48,7 @@ func TestRedisFlags(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := serveShared(t, tt.env, tt.args...)
-			soon(t, "it answers as it should", func() bool {
+			testenv.Eventually(t, "it answers as it should", func() bool {
 				resp, err := http.Get("http://" + s.addr + "/status")
 				return err == nil && resp.Body.Close() == nil && resp.StatusCode == tt.code
 			})
@@ -98,7 +90,7 @@ func TestRedisFlagsOfTheRouter(t *testing.T) {
 		_ = router.Wait()
 	})
 	defer stop()
-	soon(t, "it is ready", func() bool {
+	testenv.Eventually(t, "it is ready", func() bool {
 		resp, err := http.Get("http://" + address + "/ready")
 		return err == nil && resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
 	})
@@ -113,34 +105,4 @@ func TestRedisFlagsOfTheRouter(t *testing.T) {
 	if strings.Contains(log.String(), "secret") {
 		t.Errorf("a password in the log:\n%s", &log)
 	}
-}
-
-// writeCertificate writes a certificate for 127.0.0.1 that is its own authority,
-// for both ends of a connection.
-func writeCertificate(t *testing.T, dir string) (ca, cert, key string) {
-	t.Helper()
-	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, secret.Public(), secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalECPrivateKey(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(name, kind string, content []byte) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	return write("ca.pem", "CERTIFICATE", der), write("cert.pem", "CERTIFICATE", der), write("key.pem", "EC PRIVATE KEY", private)
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"contend/internal/testenv"
 )
 
 // A sharedCounter is a command that serves one.
@@ -41,7 +43,7 @@ func serveShared(t *testing.T, env []string, args ...string) *sharedCounter {
 		_ = s.Wait()
 	})
 	serving := regexp.MustCompile(`msg=serving http=(\S+) guard=`)
-	soon(t, "it serves", func() bool {
+	testenv.Eventually(t, "it serves", func() bool {
 		m := serving.FindStringSubmatch(s.log())
 		if m != nil {
 			s.addr = m[1]
@@ -96,12 +98,12 @@ func TestReplicasShareAnAddressAndOneThatDiesIsReplaced(t *testing.T) {
 	if err := syscall.Kill(first[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	soon(t, "it is started again", func() bool { return len(pids(s.log())) == 4 })
+	testenv.Eventually(t, "it is started again", func() bool { return len(pids(s.log())) == 4 })
 	if last := pids(s.log())[3]; slices.Contains(first, last) {
 		t.Errorf("started again as %d of %v", last, first)
 	}
 	for range 60 {
-		soon(t, "all sockets are served", get)
+		testenv.Eventually(t, "all sockets are served", get)
 	}
 	_ = s.Process.Signal(syscall.SIGTERM)
 	if err := s.Wait(); err != nil {
@@ -133,5 +135,5 @@ func TestReplicasEndWithTheirParentHoweverItDies(t *testing.T) {
 	if err := s.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	soon(t, "they end", func() bool { return !slices.ContainsFunc(pids(s.log()), alive) })
+	testenv.Eventually(t, "they end", func() bool { return !slices.ContainsFunc(pids(s.log()), alive) })
 }

@@ -14,6 +14,7 @@ import (
 	collector "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 
 	"contend/fleet"
+	"contend/internal/testenv"
 )
 
 // Collectors, Prometheus and browsers get no secret.
@@ -44,10 +45,10 @@ func TestSecretsAreNotWatched(t *testing.T) {
 			"-H", "Authorization: Bearer " + marker, w.URL + "/?token=m4rker-2"}, Streams{&out, &said})
 	})
 	addresses := regexp.MustCompile(`(?s)page: (\S+/)\n.*Prometheus: (\S+)\n`)
-	soon(t, "page and Prometheus", func() bool { return addresses.MatchString(said.String()) })
+	testenv.Eventually(t, "page and Prometheus", func() bool { return addresses.MatchString(said.String()) })
 	found := addresses.FindStringSubmatch(said.String())
 	fetch(found[1])
-	soon(t, "figures", func() bool {
+	testenv.Eventually(t, "figures", func() bool {
 		fetch(found[2])
 		mu.Lock()
 		defer mu.Unlock()
@@ -87,7 +88,7 @@ func TestSecretsOfAFleet(t *testing.T) {
 			"-H", "Authorization: Bearer " + marker, w.URL + "/?token=m4rker-2"}, Streams{&coordinator, &coordinator})
 	})
 	joins := regexp.MustCompile(`--fleet (\S+)\n`)
-	soon(t, "where the fleet meets", func() bool { return joins.MatchString(coordinator.String()) })
+	testenv.Eventually(t, "where the fleet meets", func() bool { return joins.MatchString(coordinator.String()) })
 	Main(ctx, []string{"worker", "--fleet", joins.FindStringSubmatch(coordinator.String())[1]}, Streams{&worker, &worker})
 	all.Wait()
 	if got := w.heard(); strings.Count(got, marker) < 6 || !strings.Contains(got, "m4rker-2") {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"contend/internal/testenv"
 )
 
 // The published output of generator and sink, from their command lines on; figures are masked before
@@ -96,7 +98,7 @@ func TestPublishedCommands(t *testing.T) {
 	})
 	ready := regexp.MustCompile(`msg="router is ready" http=(\S+) .*redis=(\S+)`)
 	var at []string
-	soon(t, "the router is ready", func() bool {
+	testenv.Eventually(t, "the router is ready", func() bool {
 		text, _ := os.ReadFile(log)
 		at = ready.FindStringSubmatch(string(text))
 		return at != nil

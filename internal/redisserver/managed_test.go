@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"contend/internal/redisserver/redistest"
+	"contend/internal/testenv"
 )
 
 func connect(t *testing.T, s *Server) rueidis.Client {
@@ -85,7 +86,7 @@ func TestManagedDiesWithUs(t *testing.T) {
 	}
 	_ = child.Process.Kill()
 	_ = child.Wait()
-	until(t, "it ends", func() bool { return !answers(t.Context(), url) })
+	testenv.Eventually(t, "it ends", func() bool { return !answers(t.Context(), url) })
 	_ = os.RemoveAll(filepath.Dir(strings.TrimPrefix(url, "unix://")))
 }
 

@@ -67,3 +67,13 @@ func Allocated(do func()) uint64 {
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc
 }
+
+// Eventually waits until something holds, and fails the test if that takes longer than [Patience].
+func Eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(Patience); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("in %s never: %s", Patience, what)
+		}
+	}
+}

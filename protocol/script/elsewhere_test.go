@@ -2,15 +2,8 @@ package script
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 )
@@ -68,25 +62,6 @@ func TestRequestsPerSecond(t *testing.T) {
 	})
 }
 
-// certificate makes one that signs itself, as PEM.
-func certificate(t *testing.T, name string) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalECPrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret}))
-}
-
 // A server is shown the certificate that its name asks for.
 func TestClientCertificates(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -98,17 +73,17 @@ func TestClientCertificates(t *testing.T) {
 	server.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
 	server.StartTLS()
 	defer server.Close()
-	cert, key := certificate(t, "mine")
+	own := testenv.NewCertificate("mine")
 	for domains, want := range map[string]string{"['127.0.0.1']": "mine", "['*.example.com']": "", "[]": "mine"} {
 		path := write(t, "flow.js", fmt.Sprintf(`import http from 'k6/http';
 			import { check } from 'k6';
 			export const options = { insecureSkipTLSVerify: true, tlsAuth: [{ cert: %q, key: %q, domains: %s }] };
-			export default function () { check(http.get(__ENV.BASE_URL), { 'is shown': (r) => r.body === %q && r.proto === 'HTTP/2.0' }); }`, cert, key, domains, want))
+			export default function () { check(http.get(__ENV.BASE_URL), { 'is shown': (r) => r.body === %q && r.proto === 'HTTP/2.0' }); }`, own.PEM, own.Key, domains, want))
 		if r := drive(t, Config{Script: path, URL: server.URL}, 1, true); r.Completed != 1 {
 			t.Errorf("%s: %+v %v", domains, r.Faults, r.Examples)
 		}
 	}
-	for text, want := range map[string]string{"{ cert: 'a', key: 'b' }": "cert and key are PEM text", fmt.Sprintf("{ cert: %q, key: %q, password: 'x' }", cert, key): "has a password"} {
+	for text, want := range map[string]string{"{ cert: 'a', key: 'b' }": "cert and key are PEM text", fmt.Sprintf("{ cert: %q, key: %q, password: 'x' }", own.PEM, own.Key): "has a password"} {
 		path := write(t, "flow.js", "export const options = { tlsAuth: ["+text+"] };\nexport default function () {}")
 		if _, err := New(context.Background(), Config{Script: path}, wire.Surroundings{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/systems/counter/counterpb"
 
 	"google.golang.org/grpc/codes"
@@ -42,20 +43,11 @@ func begin(t *testing.T, s *running, path string) (net.Conn, *bufio.Reader) {
 	if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: x\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the request begins to arrive", func() bool { return activeConns(s) > before })
+	testenv.Eventually(t, "the request begins to arrive", func() bool { return activeConns(s) > before })
 	return c, bufio.NewReader(c)
 }
 
 func activeConns(s *running) int { return s.sides[0].(*httpSide).server.Active() }
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(hang); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
 
 func finish(t *testing.T, c net.Conn, br *bufio.Reader) *http.Response {
 	t.Helper()
@@ -88,7 +80,7 @@ func TestDrainAnswersWhatIsInFlight(t *testing.T) {
 	early, br := begin(t, s, pathMutex) // in the middle of its header
 	ready, readyBR := begin(t, s, pathReady)
 	s.stop()
-	eventually(t, "draining", s.phase.draining)
+	testenv.Eventually(t, "draining", s.phase.draining)
 
 	// A new connection is still answered, with a refusal.
 	for path, want := range map[string]int{pathReady: 503, pathMutex: 503, pathHealth: 200, pathMetrics: 200} {
@@ -160,7 +152,7 @@ func TestDrainUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "load", func() bool { return answered.Load() > 200 })
+	testenv.Eventually(t, "load", func() bool { return answered.Load() > 200 })
 	s.stop()
 	if err := s.wait(t); err != nil {
 		t.Error(err)
@@ -226,7 +218,7 @@ func TestGRPCDrain(t *testing.T) {
 		t.Errorf("health before: %v, %v", got, err)
 	}
 	s.stop()
-	eventually(t, "later calls are refused", func() bool {
+	testenv.Eventually(t, "later calls are refused", func() bool {
 		_, err := counterpb.NewIncrementCounterClient(connect(t, s)).
 			Increment(timeout(t), &counterpb.IncrementBy{Value: -1})
 		return status.Code(err) == codes.Unavailable

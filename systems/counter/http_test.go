@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"contend/internal/testenv"
 )
 
 // fetch does one request and returns its answer with the body read.
@@ -75,7 +77,7 @@ func TestStatusOverHTTP(t *testing.T) {
 
 func TestHTTPContract(t *testing.T) {
 	s := start(t, httpOnly())
-	eventually(t, "it serves", s.phase.serving) // its sockets take connections before
+	testenv.Eventually(t, "it serves", s.phase.serving) // its sockets take connections before
 	const problem = `"error":"`
 	tests := []struct {
 		method, path string

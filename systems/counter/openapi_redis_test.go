@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"contend/internal/redisserver/redistest"
+	"contend/internal/testenv"
 )
 
 // A described asks a server, and compares each answer with the description.
@@ -36,7 +37,7 @@ func (d described) get(path, key string) answer {
 // counter returns the counter of the answer that comes at last.
 func (d described) counter(path, key string) (n int64) {
 	d.t.Helper()
-	eventually(d.t, "it counts", func() bool {
+	testenv.Eventually(d.t, "it counts", func() bool {
 		a := d.get(path, key)
 		if a.code == 200 {
 			n = parseAnswer(d.t, a.body).Counter
@@ -85,13 +86,13 @@ func TestDescribedAnswersOfARealRedis(t *testing.T) {
 	}
 	redis.Kill()
 	for _, path := range []string{pathShared, pathDesigns + design, pathReady} {
-		eventually(t, path+" is unavailable", func() bool { return d.get(path, "").code == 503 })
+		testenv.Eventually(t, path+" is unavailable", func() bool { return d.get(path, "").code == 503 })
 	}
 	if a := d.get(pathHealth, ""); a.code != 200 {
 		t.Errorf("health without Redis: %d", a.code)
 	}
 	redis.Restart()
-	eventually(t, "it is ready again", func() bool { return d.get(pathReady, "").code == 200 })
+	testenv.Eventually(t, "it is ready again", func() bool { return d.get(pathReady, "").code == 200 })
 	if n := d.counter(pathShared, "twice"); n != before+2 {
 		t.Errorf("Redis came back with %d", n)
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"contend/guard"
+	"contend/internal/testenv"
 	"contend/systems/counter/counterpb"
 	"contend/systems/counter/redis"
 
@@ -228,7 +229,7 @@ const (
 func provocations() []provocation {
 	serving := func(t *testing.T, cfg Config) *running {
 		s := start(t, cfg)
-		eventually(t, "serving", s.phase.serving) // its sockets take connections before
+		testenv.Eventually(t, "serving", s.phase.serving) // its sockets take connections before
 		return s
 	}
 	plain := func(t *testing.T) *running { return serving(t, httpOnly()) }
@@ -316,7 +317,7 @@ func fields(t *testing.T, what string) (method, path string, code int) {
 
 func (p provocation) check(t *testing.T, s *running, d description, a answer) {
 	t.Helper()
-	eventually(t, "an answer", func() (ok bool) {
+	testenv.Eventually(t, "an answer", func() (ok bool) {
 		a, ok = p.ask(t, s, a)
 		return ok
 	})

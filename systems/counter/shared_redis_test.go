@@ -10,6 +10,7 @@ import (
 
 	"contend/internal/redisserver"
 	"contend/internal/redisserver/redistest"
+	"contend/internal/testenv"
 	"contend/systems/counter/counterpb"
 	"contend/systems/counter/redis"
 
@@ -106,10 +107,10 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 				_, err := client.Increment(context.Background(), &counterpb.IncrementBy{Value: 1})
 				return resp.StatusCode == http.StatusOK && err == nil
 			}
-			eventually(t, "it serves", func() bool { return up() && ready() && serving() })
+			testenv.Eventually(t, "it serves", func() bool { return up() && ready() && serving() })
 			server.Kill()
-			eventually(t, "it is not ready", func() bool { return !ready() && !serving() })
-			eventually(t, "it says that nothing has happened", func() bool {
+			testenv.Eventually(t, "it is not ready", func() bool { return !ready() && !serving() })
+			testenv.Eventually(t, "it says that nothing has happened", func() bool {
 				resp, _ := fetch(t, "GET", s.url("/status"))
 				_, err := client.Increment(context.Background(), &counterpb.IncrementBy{Value: 1})
 				return resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") == "1" &&
@@ -119,7 +120,7 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 				t.Errorf("the server lives, but %s", resp.Status)
 			}
 			server.Restart()
-			eventually(t, "it serves again", func() bool { return up() && ready() && serving() })
+			testenv.Eventually(t, "it serves again", func() bool { return up() && ready() && serving() })
 		})
 	}
 }

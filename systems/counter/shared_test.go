@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"contend/guard"
+	"contend/internal/testenv"
 	"contend/systems/counter/counterpb"
 	"contend/systems/counter/redis"
 
@@ -225,7 +226,7 @@ func TestReadinessFollowsRedis(t *testing.T) {
 	}
 	for _, away := range []error{errors.New("gone fishing"), nil, errors.New("gone fishing"), nil} {
 		f.set(nil, away)
-		eventually(t, "the health service follows", func() bool { return healthy() == (away == nil) })
+		testenv.Eventually(t, "the health service follows", func() bool { return healthy() == (away == nil) })
 		resp, body := fetch(t, "GET", s.url("/ready"))
 		for body == `{"error":"not ready"}` { // nobody has looked yet
 			resp, body = fetch(t, "GET", s.url("/ready"))

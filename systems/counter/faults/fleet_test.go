@@ -15,6 +15,7 @@ import (
 
 	"contend/guard/guardtest"
 	"contend/internal/redisserver/redistest"
+	"contend/internal/testenv"
 )
 
 // counterKey is where the replicas keep the counter.
@@ -95,7 +96,7 @@ func (f *fleet) quick(design string) bool {
 func (f *fleet) allReady() {
 	f.t.Helper()
 	for _, r := range f.replicas {
-		eventually(f.t, "a replica is ready", func() bool { return r.ready() == nil })
+		testenv.Eventually(f.t, "a replica is ready", func() bool { return r.ready() == nil })
 	}
 }
 
@@ -103,7 +104,7 @@ func (f *fleet) allReady() {
 func (f *fleet) noneReady() {
 	f.t.Helper()
 	for _, r := range f.replicas {
-		eventually(f.t, "a replica is not ready", func() bool { return r.ready() != nil })
+		testenv.Eventually(f.t, "a replica is not ready", func() bool { return r.ready() != nil })
 	}
 }
 

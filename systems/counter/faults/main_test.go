@@ -65,14 +65,3 @@ func size(share int) int { return *increments / share }
 
 // pollEvery is how often a test looks at what it waits for.
 const pollEvery = 5 * time.Millisecond
-
-// eventually waits until ok, and fails the test if that takes too long.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(pollEvery) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatalf("%v were not enough for: %s", patience, what)
-}

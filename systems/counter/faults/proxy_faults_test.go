@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"contend/internal/testenv"
 )
 
 // echo is a server that sends everything back, and counts what it has read.
@@ -121,7 +123,7 @@ func TestProxySevers(t *testing.T) {
 		if err := c.ends(); !errors.Is(err, want) {
 			t.Errorf("severed, reset %v: %v, want %v", reset, err, want)
 		}
-		eventually(t, "the connection is gone", func() bool { return p.sever(reset) == 0 })
+		testenv.Eventually(t, "the connection is gone", func() bool { return p.sever(reset) == 0 })
 	}
 }
 
@@ -138,7 +140,7 @@ func TestProxySwallows(t *testing.T) {
 			lost.say("hello")
 			p.become(deaf)
 			lost.send("swallowed")
-			eventually(t, "bytes are swallowed", func() bool { return p.tolls.swallowed.Load() == int64(len("swallowed")) })
+			testenv.Eventually(t, "bytes are swallowed", func() bool { return p.tolls.swallowed.Load() == int64(len("swallowed")) })
 			p.become(weather{})
 			lost.send("too late")
 			lost.silent()

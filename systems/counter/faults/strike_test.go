@@ -3,6 +3,8 @@ package faults_test
 import (
 	"sync/atomic"
 	"time"
+
+	"contend/internal/testenv"
 )
 
 // A fault is something that happens to a fleet, and passes.
@@ -38,7 +40,7 @@ func (f *fleet) strike(x fault, c *crowd) {
 	x.begin(f)
 	if x.bites != nil {
 		bitten := func() bool { return c.running.Load() == 0 || x.bites(f, c, since) }
-		eventually(f.t, x.name+" has an effect", bitten)
+		testenv.Eventually(f.t, x.name+" has an effect", bitten)
 	}
 	time.Sleep(x.hold + time.Duration(x.timeouts*float64(f.timeout)))
 	x.end(f)

@@ -4,6 +4,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"contend/internal/testenv"
 )
 
 // weathers are the faults of a proxy.
@@ -38,7 +40,7 @@ func turn(w weather) func(*fleet) { return func(f *fleet) { f.proxy.become(w) } 
 // sever ends the connections of the replicas, of which there must be some.
 func sever(reset bool) func(*fleet) {
 	return func(f *fleet) {
-		eventually(f.t, "a connection is ended", func() bool { return f.proxy.sever(reset) > 0 })
+		testenv.Eventually(f.t, "a connection is ended", func() bool { return f.proxy.sever(reset) > 0 })
 	}
 }
 

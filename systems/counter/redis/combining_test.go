@@ -13,6 +13,7 @@ import (
 
 	"contend/internal/redisserver"
 	"contend/internal/redisserver/redistest"
+	"contend/internal/testenv"
 )
 
 // A stalled combiner has a call under way that waits in a proxy, so that increments
@@ -38,7 +39,7 @@ func stall(t *testing.T) *stalled {
 			t.Errorf("the first: %+v, %v", change, err)
 		}
 	})
-	until(t, "the first is sent", func() bool { return c.Stats().Commands > sent })
+	testenv.Eventually(t, "the first is sent", func() bool { return c.Stats().Commands > sent })
 	return s
 }
 
@@ -65,7 +66,7 @@ func TestCallersOfABatchShareACall(t *testing.T) {
 			}
 		})
 	}
-	until(t, "all wait", func() bool { return s.waiting() == callers })
+	testenv.Eventually(t, "all wait", func() bool { return s.waiting() == callers })
 	s.p.set(flowing)
 	s.wg.Wait()
 	after := s.c.Stats()
@@ -102,13 +103,13 @@ func TestCallersWhoLeave(t *testing.T) {
 	}
 	s.wg.Go(leave)
 	s.wg.Go(leave)
-	until(t, "two wait", func() bool { return s.waiting() == 2 })
+	testenv.Eventually(t, "two wait", func() bool { return s.waiting() == 2 })
 	s.wg.Go(func() {
 		if change, err := s.increment(t.Context(), 10); err != nil || change.Value != 11 {
 			t.Errorf("who stays: %+v, %v, want 11", change, err)
 		}
 	})
-	until(t, "three wait", func() bool { return s.waiting() == 3 })
+	testenv.Eventually(t, "three wait", func() bool { return s.waiting() == 3 })
 	cancel()
 	for range 2 {
 		if err := <-errs; !errors.Is(err, ErrUnavailable) || !errors.Is(err, context.Canceled) {
@@ -135,13 +136,13 @@ func TestCallerWhoLeavesTooLate(t *testing.T) {
 		_, err := s.increment(ctx, 1)
 		errs <- err
 	}()
-	until(t, "it is sent", func() bool { return s.c.Stats().Commands > sent })
+	testenv.Eventually(t, "it is sent", func() bool { return s.c.Stats().Commands > sent })
 	cancel()
 	if err := <-errs; !errors.Is(err, ErrIndeterminate) || !errors.Is(err, context.Canceled) {
 		t.Errorf("left after it was sent: %v, want %v", err, ErrIndeterminate)
 	}
 	s.p.set(flowing)
-	until(t, "it happens", func() bool {
+	testenv.Eventually(t, "it happens", func() bool {
 		got, err := s.c.Load(t.Context())
 		return err == nil && got == 2
 	})
@@ -156,7 +157,7 @@ func TestBatchThatNobodyWaitsFor(t *testing.T) {
 		_, err := s.increment(ctx, 1)
 		errs <- err
 	}()
-	until(t, "it waits", func() bool { return s.waiting() == 1 })
+	testenv.Eventually(t, "it waits", func() bool { return s.waiting() == 1 })
 	cancel()
 	<-errs
 	before := s.c.Stats().Commands
@@ -187,7 +188,7 @@ func TestBatchOfWhichOneIsRefused(t *testing.T) {
 			}
 		})
 	}
-	until(t, "both wait", func() bool { return s.waiting() == 2 })
+	testenv.Eventually(t, "both wait", func() bool { return s.waiting() == 2 })
 	s.p.set(flowing)
 	s.wg.Wait()
 	if refused != 1 {

@@ -15,6 +15,7 @@ import (
 	"contend/guard/guardtest"
 	"contend/internal/redisserver"
 	"contend/internal/redisserver/redistest"
+	"contend/internal/testenv"
 )
 
 func TestLookup(t *testing.T) {
@@ -140,7 +141,7 @@ func TestOnce(t *testing.T) {
 func TestControlIsCaught(t *testing.T) {
 	servers(t, func(t *testing.T, server *redisserver.Server) {
 		c := open(t, Config{Server: server, Design: "redis-getset"})
-		until(t, "two callers get the same value", func() bool {
+		testenv.Eventually(t, "two callers get the same value", func() bool {
 			before, err := c.Load(t.Context())
 			if err != nil {
 				t.Fatal(err)

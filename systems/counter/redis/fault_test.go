@@ -14,6 +14,7 @@ import (
 	"contend/guard/guardtest"
 	"contend/internal/redisserver"
 	"contend/internal/redisserver/redistest"
+	"contend/internal/testenv"
 )
 
 // each runs a test for every design that users may choose.
@@ -45,7 +46,7 @@ func TestRecovery(t *testing.T) {
 			t.Error(err)
 		}
 		r.Kill()
-		until(t, "it is not ready", func() bool { return c.Ready() != nil })
+		testenv.Eventually(t, "it is not ready", func() bool { return c.Ready() != nil })
 		if _, err := c.Add(t.Context(), 1); !errors.Is(err, ErrUnavailable) || errors.Is(err, ErrIndeterminate) {
 			t.Errorf("without Redis: %v, want %v", err, ErrUnavailable)
 		}
@@ -53,7 +54,7 @@ func TestRecovery(t *testing.T) {
 			t.Errorf("Load without Redis: %v, want %v", err, ErrUnavailable)
 		}
 		r.Restart()
-		until(t, "it is ready again", func() bool { return c.Ready() == nil })
+		testenv.Eventually(t, "it is ready again", func() bool { return c.Ready() == nil })
 		for i := range 8 {
 			if value, err := c.Add(t.Context(), 1); err != nil || value != int64(9+i) {
 				t.Errorf("with Redis again: %d, %v, want %d", value, err, 9+i)
@@ -81,7 +82,7 @@ func TestOpenWithoutRedis(t *testing.T) {
 			t.Errorf("Increment: %v, want %v", err, ErrUnavailable)
 		}
 		r.Restart()
-		until(t, "it is ready", func() bool { return c.Ready() == nil })
+		testenv.Eventually(t, "it is ready", func() bool { return c.Ready() == nil })
 		if value, err := c.Add(t.Context(), 1); err != nil || value != 1 {
 			t.Errorf("%d, %v, want 1", value, err)
 		}
@@ -119,7 +120,7 @@ func TestHalfOpen(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 4 { // connections
 			wg.Go(func() {
-				until(t, "it works", func() bool {
+				testenv.Eventually(t, "it works", func() bool {
 					_, err := c.Add(t.Context(), 1)
 					return err == nil
 				})
@@ -139,13 +140,13 @@ func TestHalfOpen(t *testing.T) {
 		if _, err := c.Add(t.Context(), 1); !errors.Is(err, want) && !errors.Is(err, ErrUnavailable) {
 			t.Errorf("until the timeout: %v, want %v", err, want)
 		}
-		until(t, "it is not ready", func() bool { return c.Ready() != nil })
+		testenv.Eventually(t, "it is not ready", func() bool { return c.Ready() != nil })
 		p.set(flowing)
-		until(t, "it works again", func() bool {
+		testenv.Eventually(t, "it works again", func() bool {
 			_, err := c.Add(t.Context(), 1)
 			return err == nil
 		})
-		until(t, "it is ready again", func() bool { return c.Ready() == nil })
+		testenv.Eventually(t, "it is ready again", func() bool { return c.Ready() == nil })
 	})
 }
 
@@ -164,8 +165,8 @@ func TestLostAnswer(t *testing.T) {
 			_, err := c.Add(context.Background(), 1)
 			failed <- err
 		}()
-		until(t, "it is sent", func() bool { return p.chunks() > before })
-		until(t, "it happened, if it ever does", func() bool {
+		testenv.Eventually(t, "it is sent", func() bool { return p.chunks() > before })
+		testenv.Eventually(t, "it happened, if it ever does", func() bool {
 			value, err := raw(t, at(t, redisserver.Config{URL: "redis://" + p.backend}), "HGET", c.key, fieldCounter).AsInt64()
 			return err == nil && (value == 2 || design == "redis-naive")
 		})
@@ -195,7 +196,7 @@ func TestWrongAnswers(t *testing.T) {
 			":7\r\n", "*2\r\n:7\r\n:7\r\n", "$999999999\r\n", "*999999999\r\n", "?\r\n", "\r\n", strings.Repeat("*1\r\n", maxReply),
 		} {
 			p.add("")
-			until(t, "it works", func() bool {
+			testenv.Eventually(t, "it works", func() bool {
 				_, err := c.Add(t.Context(), 1)
 				return err == nil
 			})
@@ -206,7 +207,7 @@ func TestWrongAnswers(t *testing.T) {
 			}
 		}
 		p.add("")
-		until(t, "it is as it should be", func() bool {
+		testenv.Eventually(t, "it is as it should be", func() bool {
 			value, err := c.Load(t.Context())
 			stats := c.Stats()
 			if err == nil && (value < int64(stats.Increments) || value > int64(stats.Increments+stats.Indeterminate)) {
@@ -232,7 +233,7 @@ func TestDisturbed(t *testing.T) {
 		for i := range counters {
 			counters[i] = open(t, Config{Server: server, Design: design, Timeout: quick})
 		}
-		until(t, "both are ready", func() bool { return counters[0].Ready() == nil && counters[1].Ready() == nil })
+		testenv.Eventually(t, "both are ready", func() bool { return counters[0].Ready() == nil && counters[1].Ready() == nil })
 		go func() {
 			defer close(disturbed)
 			p.disturb(stop)
@@ -245,7 +246,7 @@ func TestDisturbed(t *testing.T) {
 		close(stop)
 		<-disturbed
 		var final int64
-		until(t, "it can be read", func() (ok bool) {
+		testenv.Eventually(t, "it can be read", func() (ok bool) {
 			value, err := counters[0].Load(t.Context())
 			final = value
 			return err == nil

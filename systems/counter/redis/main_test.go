@@ -20,16 +20,6 @@ func TestMain(m *testing.M) {
 // patience is for a busy machine.
 const patience = 30 * time.Second
 
-// until waits for a condition.
-func until(t testing.TB, what string, condition func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * patience); !condition(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
 // at is the Redis of a URL, "" for an embedded one.
 func at(t testing.TB, cfg redisserver.Config) *redisserver.Server {
 	t.Helper()

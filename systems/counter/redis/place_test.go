@@ -1,21 +1,13 @@
 package redis
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"contend/internal/redisserver"
 	"contend/internal/redisserver/redistest"
@@ -30,45 +22,15 @@ func counts(t *testing.T, c *Counter, was int64) {
 	}
 }
 
-// certificate writes one for 127.0.0.1 and its key, and returns what trusts it.
-func certificate(t *testing.T, dir string) (cert, key string, roots *x509.CertPool) {
-	t.Helper()
-	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &secret.PublicKey, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	for name, content := range map[string][]byte{
-		cert: text, key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}),
-	} {
-		if err := os.WriteFile(name, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	roots = x509.NewCertPool()
-	roots.AppendCertsFromPEM(text)
-	return cert, key, roots
-}
-
 // TestTLSAndAccessList uses a user who may do what the package comment says, and no
 // more.
 func TestTLSAndAccessList(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t)
-	cert, key, roots := certificate(t, t.TempDir())
+	own := testenv.NewCertificate("127.0.0.1")
+	cert, key := own.Write(t)
+	roots := x509.NewCertPool()
+	roots.AddCert(own.Leaf)
 	port := testenv.HeldPort(t)
 	user := "--user counting on >secret resetkeys ~{contend:counter}* nocommands " +
 		"+evalsha +eval +get +set +hget +hset +hincrby +time +exists +watch +unwatch +multi +exec"
@@ -129,7 +91,7 @@ func cluster(t *testing.T, nodes int) []*redisserver.Server {
 		must(t, servers[0], "CLUSTER", "MEET", "127.0.0.1", port, buses[i+1])
 	}
 	for _, server := range servers {
-		until(t, "the cluster is one", func() bool {
+		testenv.Eventually(t, "the cluster is one", func() bool {
 			info, err := raw(t, server, "CLUSTER", "INFO").ToString()
 			return err == nil && strings.Contains(info, "cluster_state:ok") &&
 				strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d", nodes))
@@ -165,7 +127,7 @@ func TestCluster(t *testing.T) {
 		for _, node := range []int{1, 0} {
 			must(t, nodes[node], "CLUSTER", "SETSLOT", number, "NODE", ids[1])
 		}
-		until(t, "it works at its new place", func() bool {
+		testenv.Eventually(t, "it works at its new place", func() bool {
 			_, err := c.Add(t.Context(), 1)
 			if err != nil && !errors.Is(err, ErrUnavailable) {
 				t.Fatal(err)
@@ -217,7 +179,7 @@ func TestSentinel(t *testing.T) {
 		}
 	})
 	copyOf := at(t, redisserver.Config{URL: replica.URL()})
-	until(t, "the replica has it all", func() bool {
+	testenv.Eventually(t, "the replica has it all", func() bool {
 		all := true
 		for _, c := range counters {
 			value, err := raw(t, copyOf, "HGET", c.key, fieldCounter).AsInt64()
@@ -225,19 +187,19 @@ func TestSentinel(t *testing.T) {
 		}
 		return all
 	})
-	until(t, "the sentinel knows the replica", func() bool {
+	testenv.Eventually(t, "the sentinel knows the replica", func() bool {
 		found, err := raw(t, at(t, redisserver.Config{URL: "redis://" + sentinel}), "SENTINEL", "REPLICAS", redistest.SentinelSet).ToArray()
 		return err == nil && len(found) == 1
 	})
 	master.Kill()
 	for _, c := range counters {
-		until(t, "the replica counts", func() bool {
+		testenv.Eventually(t, "the replica counts", func() bool {
 			_, err := c.Add(t.Context(), 1)
 			return err == nil
 		})
 		if value, err := c.Load(t.Context()); err != nil || value < 2 {
 			t.Errorf("Load = %d, %v, want at least 2", value, err)
 		}
-		until(t, "it is ready", func() bool { return c.Ready() == nil })
+		testenv.Eventually(t, "it is ready", func() bool { return c.Ready() == nil })
 	}
 }
