@@ -13,13 +13,13 @@ import (
 // former is known by a text of grpc-go.
 func TestNoALPN(t *testing.T) {
 	t.Parallel()
-	authority, certificate := certificate(t)
+	authority, certificate := wiretest.Authority(), wiretest.Certificate()
 	for name, protocols := range map[string][]string{"chooses none": nil, "refuses": {"http/1.1"}} {
 		listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: protocols})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer wiretest.Serve(listener, silence)()
+		defer wiretest.Serve(listener, wiretest.Hang)()
 		address := listener.Addr().String()
 		cfg := config(address, wire.PerVU)
 		cfg.URL, cfg.TLS = "grpcs://"+address+methodPath, wire.TLS{CA: authority}

@@ -29,7 +29,13 @@ func newChatServer(t testing.TB) *chatServer {
 func (s *chatServer) start(t testing.TB, address string, kind reflectionKind, options ...grpc.ServerOption) (string, *grpc.Server) {
 	t.Helper()
 	server := grpc.NewServer(options...)
-	server.RegisterService(&grpc.ServiceDesc{
+	server.RegisterService(s.desc(), struct{}{})
+	reflect(server, s.file, kind)
+	return serve(t, address, server), server
+}
+
+func (s *chatServer) desc() *grpc.ServiceDesc {
+	return &grpc.ServiceDesc{
 		ServiceName: "chat.Room",
 		HandlerType: (*any)(nil),
 		Streams: []grpc.StreamDesc{
@@ -38,9 +44,7 @@ func (s *chatServer) start(t testing.TB, address string, kind reflectionKind, op
 			{StreamName: "Talk", Handler: s.handle(s.talk), ClientStreams: true, ServerStreams: true},
 		},
 		Metadata: "chat.proto",
-	}, struct{}{})
-	reflect(server, s.file, kind)
-	return serve(t, address, server), server
+	}
 }
 
 func (s *chatServer) handle(next func(grpc.ServerStream) error) grpc.StreamHandler {

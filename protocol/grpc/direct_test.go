@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"maps"
-	"net"
 
 	"slices"
 	"strings"
@@ -143,65 +142,6 @@ func kindOf(err error) errkind.Kind {
 	return errkind.Of(err)
 }
 
-// Whatever a server does with a call, it is told apart by kind, and the next call has its turn.
-func TestDirectHostile(t *testing.T) {
-	t.Parallel()
-	method := theMethod(t)
-	for _, test := range hostilePeers {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			c, err := Dial(t.Context(), hostile(t, test.answer), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			for range 2 {
-				ctx, cancel := context.WithTimeout(t.Context(), untilTimeout(test.want))
-				r := c.Invoke(ctx, method, nil, nil)
-				cancel()
-				if r.Err == nil || r.Code == 0 || r.Status == "" {
-					t.Errorf("an answer: %+v", r)
-					continue
-				}
-				checkKind(t, r.Err, test.want)
-			}
-		})
-	}
-}
-
-// Why there is no connection is told apart by kind.
-func TestDirectUnreachable(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		name, address string
-		want          errkind.Kind
-	}{
-		{"refused", testenv.HeldAddress(t), errkind.Refused},
-		{"unknown name", "no-such-host.invalid:1", errkind.DNS},
-		{"no port", "127.0.0.1", errkind.Dial},
-		{"closes", wiretest.Listen(t, closes), errkind.Closed},
-		{"closes after the preface", wiretest.Listen(t, greeted(closes)), errkind.Closed},
-		{"resets", wiretest.Listen(t, greeted(reset)), errkind.Reset},
-		{"garbage", wiretest.Listen(t, greeted(garbage)), errkind.Protocol},
-		{"HTTP/1.1", httpServer(t, false), errkind.Protocol},
-		{"silence", wiretest.Listen(t, silence), errkind.Timeout},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), untilTimeout(test.want))
-			defer cancel()
-			c, err := Dial(ctx, test.address, Options{})
-			if c != nil {
-				t.Error("a client")
-			}
-			checkUnreachable(t, err, test.want)
-			if err != nil && !strings.Contains(err.Error(), test.address) {
-				t.Errorf("%v: no address", err)
-			}
-		})
-	}
-}
-
 // A connection that the server ends while nobody calls is replaced, and what it says meanwhile is answered.
 func TestDirectIdle(t *testing.T) {
 	s, method := newCounterServer(t), theMethod(t)
@@ -233,16 +173,13 @@ func TestDirectIdle(t *testing.T) {
 func TestDirectUnprocessed(t *testing.T) {
 	method := theMethod(t)
 	refusals := 0
-	address := frames(t, func(framer *http2.Framer, conn net.Conn, stream uint32) {
-		p := peer{framer, conn, stream}
+	address := hostile(t, func(p peer) {
 		if refusals > 0 {
 			refusals--
 			p.WriteGoAway(0, http2.ErrCodeNo, nil)
 			return
 		}
-		p.begin()
-		p.message(0, 0, "")
-		p.headers(true, "grpc-status", "0")
+		p.right()
 	})
 	c, err := Dial(t.Context(), address, Options{})
 	if err != nil {
@@ -260,14 +197,11 @@ func TestDirectUnprocessed(t *testing.T) {
 // An answer is one whatever comes after it, and the next call has a connection that can be used.
 func TestDirectGarbageBehindAnAnswer(t *testing.T) {
 	method := theMethod(t)
-	address := frames(t, func(framer *http2.Framer, conn net.Conn, stream uint32) {
+	address := hostile(t, func(p peer) {
 		var all bytes.Buffer
-		p := peer{http2.NewFramer(&all, nil), conn, stream}
-		p.begin()
-		p.message(0, 0, "")
-		p.headers(true, "grpc-status", "0")
+		peer{wiretest.Stream{Framer: http2.NewFramer(&all, nil), ID: p.ID}}.right()
 		all.WriteString(strings.Repeat("no frame of any kind", 10))
-		conn.Write(all.Bytes())
+		p.Conn.Write(all.Bytes())
 	})
 	c, err := Dial(t.Context(), address, Options{})
 	if err != nil {

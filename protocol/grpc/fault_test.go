@@ -2,15 +2,13 @@ package grpc
 
 import (
 	"context"
-	"io"
-	"net"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/net/http2"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
@@ -21,38 +19,15 @@ import (
 	"contend/protocol/wire/wiretest"
 )
 
-// greeted waits for the client's preface and goes on.
-func greeted(next func(net.Conn)) func(net.Conn) {
-	return func(conn net.Conn) {
-		io.ReadFull(conn, make([]byte, len(http2.ClientPreface)))
-		next(conn)
-	}
-}
-
-// closes ends the connection and reads on: a close with unread data would be
-// a reset.
-func closes(conn net.Conn) {
-	conn.(*net.TCPConn).CloseWrite()
-	io.Copy(io.Discard, conn)
-}
-
-func reset(conn net.Conn) { conn.(*net.TCPConn).SetLinger(0) }
-
-func garbage(conn net.Conn) {
-	io.WriteString(conn, "no frame of any kind, and long")
-	io.Copy(io.Discard, conn)
-}
-
-func silence(conn net.Conn) { io.Copy(io.Discard, conn) }
-
-// Who asks the server for the method is told why there is no connection; who
-// has the .proto file counts it.
+// Who has the server asked for the method is told why there is no connection, and so is who dials.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	authority, certificate := certificate(t)
+	authority, certificate := wiretest.Authority(), wiretest.Certificate()
 	secured, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection, grpc.Creds(credentials.NewServerTLSFromCert(&certificate)))
 	plain, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
 	secure := wire.TLS{CA: authority}
+	garbage := wiretest.Listen(t, wiretest.AfterRead(wiretest.Say(0, "no frame of any kind, and long")))
+	silence := wiretest.Listen(t, wiretest.Hang)
 	for _, test := range []struct {
 		name    string
 		address string
@@ -62,61 +37,54 @@ func TestUnreachable(t *testing.T) {
 		{"refused", testenv.HeldAddress(t), wire.TLS{}, errkind.Refused},
 		{"refused, TLS", testenv.HeldAddress(t), secure, errkind.Refused},
 		{"unknown name", "no-such-host.invalid:1", wire.TLS{}, errkind.DNS},
-		{"closes", wiretest.Listen(t, closes), wire.TLS{}, errkind.Closed},
-		{"closes after the preface", wiretest.Listen(t, greeted(closes)), wire.TLS{}, errkind.Closed},
-		{"resets", wiretest.Listen(t, greeted(reset)), wire.TLS{}, errkind.Reset},
-		{"garbage", wiretest.Listen(t, greeted(garbage)), wire.TLS{}, errkind.Protocol},
-		{"garbage, TLS", wiretest.Listen(t, greeted(garbage)), secure, errkind.TLS},
-		{"HTTP/1.1", httpServer(t, false), wire.TLS{}, errkind.Protocol},
-		{"silence", wiretest.Listen(t, silence), wire.TLS{}, errkind.Timeout},
-		{"silence, TLS", wiretest.Listen(t, silence), secure, errkind.Timeout},
+		{"closes", wiretest.Listen(t, wiretest.HalfClose), wire.TLS{}, errkind.Closed},
+		{"resets", wiretest.Listen(t, wiretest.AfterRead(wiretest.Reset)), wire.TLS{}, errkind.Reset},
+		{"garbage", garbage, wire.TLS{}, errkind.Protocol},
+		{"garbage, TLS", garbage, secure, errkind.TLS},
+		{"HTTP/1.1", httpServer(t), wire.TLS{}, errkind.Protocol},
+		{"silence", silence, wire.TLS{}, errkind.Timeout},
+		{"silence, TLS", silence, secure, errkind.Timeout},
 		{"TLS to a plain port", plain, secure, errkind.TLS},
 		{"plain to a TLS port", secured, wire.TLS{}, errkind.Closed},
 	} {
-		for _, mode := range modes() {
-			t.Run(test.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
-				t.Parallel()
-				cfg := config(test.address, mode)
-				if cfg.TLS = test.tls; test.tls.Refuse("is set") != nil {
-					cfg.URL = "grpcs://" + test.address + methodPath
-				}
-				patience := untilTimeout(test.want)
-				if test.want != errkind.Timeout || mode == wire.PerIteration { // others wait connectWait
-					vu := newVU(t, open(t, cfg), 0)
-					vu.(load.TimeoutSetter).SetTimeout(patience)
-					_, err := vu.Do(t.Context())
-					checkUnreachable(t, err, test.want)
-				}
-				cfg.ProtoFiles = nil
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
-				defer cancel()
-				_, err := New(ctx, cfg)
-				checkUnreachable(t, err, test.want)
-				if !strings.Contains(err.Error(), test.address) || !strings.Contains(err.Error(), ".proto") {
-					t.Errorf("%v: no address or no advice", err)
-				}
-			})
-		}
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			timeout := testenv.Patience
+			if test.want == errkind.Timeout {
+				timeout = wiretest.Short
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			cfg := Config{URL: "grpc://" + test.address + methodPath, TLS: test.tls}
+			if test.tls.Refuse("is set") != nil {
+				cfg.URL = "grpcs://" + test.address + methodPath
+			} else if _, err := Dial(ctx, test.address, Options{}); true {
+				checkUnreachable(t, err, test.want, test.address)
+			}
+			ctx, cancel = context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			_, err := New(ctx, cfg)
+			checkUnreachable(t, err, test.want, test.address)
+			if !strings.Contains(err.Error(), ".proto") {
+				t.Errorf("%v: no advice", err)
+			}
+		})
 	}
-}
-
-// untilTimeout is the timeout where an error is to be of a kind: short only where it
-// is to be a timeout.
-func untilTimeout(want errkind.Kind) time.Duration {
-	if want == errkind.Timeout {
-		return 100 * time.Millisecond
-	}
-	return testenv.Patience
+	_, err := Dial(t.Context(), "127.0.0.1", Options{}) // no port
+	checkKind(t, err, errkind.Dial)
 }
 
 // checkUnreachable is checkKind; a server that closes with something unread in
 // its buffer resets, or not, as the kernel has it.
-func checkUnreachable(t *testing.T, err error, want errkind.Kind) {
+func checkUnreachable(t *testing.T, err error, want errkind.Kind, address string) {
 	t.Helper()
 	if want == errkind.Closed && errkind.Of(err) == errkind.Reset {
 		want = errkind.Reset
 	}
 	checkKind(t, err, want)
+	if !strings.Contains(fmt.Sprint(err), address) {
+		t.Errorf("%v: no address", err)
+	}
 }
 
 // A silent server costs New at most 2 s with reflection, and the run's VUs
@@ -132,7 +100,7 @@ func TestSilentAtStart(t *testing.T) {
 	} {
 		t.Run(strings.Join(test.protos, ""), func(t *testing.T) {
 			t.Parallel()
-			cfg := config(wiretest.Listen(t, silence), wire.PerVU)
+			cfg := config(wiretest.Listen(t, wiretest.Hang), wire.PerVU)
 			cfg.ProtoFiles = test.protos
 			start := time.Now()
 			target, err := New(t.Context(), cfg)
@@ -154,111 +122,30 @@ func TestSilentAtStart(t *testing.T) {
 	}
 }
 
-// httpServer serves 503 over HTTP/1.1 or, if cleartext HTTP/2 is asked for,
-// over both.
-func httpServer(t *testing.T, h2c bool) string {
+// httpServer serves HTTP/1.1.
+func httpServer(t *testing.T) string {
 	t.Helper()
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}))
-	server.Config.Protocols = new(http.Protocols)
-	server.Config.Protocols.SetHTTP1(true)
-	server.Config.Protocols.SetUnencryptedHTTP2(h2c)
-	server.Start()
+	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
 	return server.Listener.Addr().String()
 }
 
-// An HTTP/2 server that is not a gRPC server gives no status: no valid answer.
-func TestNotGRPC(t *testing.T) {
-	address := httpServer(t, true)
-	_, err := newVU(t, open(t, config(address, wire.Shared)), 0).Do(t.Context())
-	checkKind(t, err, errkind.Protocol)
-}
-
-// frames is a server that shakes hands and then does with each request what
-// answer says.
-func frames(t *testing.T, answer func(framer *http2.Framer, conn net.Conn, stream uint32)) string {
-	t.Helper()
-	return wiretest.Listen(t, wiretest.Streams(answer))
-}
-
-// What happens to a call in flight is told apart by kind.
-func TestFaultsInCall(t *testing.T) {
+// While a server is away each refusal follows an attempt to connect, of which there is one per pause.
+func TestRefusalsWait(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		name   string
-		answer func(framer *http2.Framer, conn net.Conn, stream uint32)
-		want   errkind.Kind
-	}{
-		{"connection closed", func(_ *http2.Framer, conn net.Conn, _ uint32) { conn.(*net.TCPConn).CloseWrite() }, errkind.Closed},
-		{"connection reset", func(_ *http2.Framer, conn net.Conn, _ uint32) { reset(conn); conn.Close() }, errkind.Reset},
-		{"garbage", func(_ *http2.Framer, conn net.Conn, _ uint32) { io.WriteString(conn, "no frame of any kind, and long") }, errkind.Protocol},
-		{"stream reset", func(f *http2.Framer, _ net.Conn, stream uint32) { f.WriteRSTStream(stream, http2.ErrCodeInternal) }, errkind.Reset},
-		{"goaway, then closed", func(f *http2.Framer, conn net.Conn, stream uint32) {
-			f.WriteGoAway(stream, http2.ErrCodeNo, nil)
-			conn.(*net.TCPConn).CloseWrite()
-		}, errkind.Closed},
-		{"data without status", func(f *http2.Framer, _ net.Conn, stream uint32) { f.WriteData(stream, true, nil) }, errkind.Protocol},
-		{"silence", func(*http2.Framer, net.Conn, uint32) {}, errkind.Timeout},
-	} {
-		for _, mode := range modes() {
-			t.Run(test.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
-				t.Parallel()
-				vu := newVU(t, open(t, config(frames(t, test.answer), mode)), 0)
-				vu.(load.TimeoutSetter).SetTimeout(untilTimeout(test.want))
-				for range 3 { // the VU stays ready for the next iteration
-					_, err := vu.Do(t.Context())
-					checkKind(t, err, test.want)
-				}
-			})
+	for _, mode := range []wire.Sharing{wire.Shared, wire.PerVU} {
+		vu := newVU(t, open(t, config(testenv.HeldAddress(t), mode)), 0)
+		vu.(load.TimeoutSetter).SetTimeout(testenv.Patience)
+		refused := 0
+		start := time.Now()
+		for ; time.Since(start) < 3*reconnectPause; refused++ {
+			_, err := vu.Do(t.Context())
+			checkKind(t, err, errkind.Refused)
 		}
-	}
-}
-
-// A server that dies is refused while it is away, each refusal after an attempt
-// to connect, and found again when it is back.
-func TestRestart(t *testing.T) {
-	t.Parallel()
-	for _, mode := range modes() {
-		t.Run(wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
-			t.Parallel()
-			server := newCounterServer(t)
-			address, running := server.start(t, testenv.HeldAddress(t), noReflection)
-			vu := newVU(t, open(t, config(address, mode)), 0)
-			vu.(load.TimeoutSetter).SetTimeout(testenv.Patience)
-			if outcome, err := vu.Do(t.Context()); err != nil || outcome.Failed {
-				t.Fatalf("before: %+v, %v", outcome, err)
-			}
-			running.Stop()
-			var refused int
-			start := time.Now()
-			for refused == 0 || time.Since(start) < 3*reconnectPause {
-				_, err := vu.Do(t.Context())
-				switch errkind.Of(err) {
-				case errkind.Refused:
-					refused++
-				case errkind.Closed, errkind.Reset: // the first, if the loss was not noticed before
-				default:
-					t.Errorf("while away: %v", err)
-				}
-			}
-			// One attempt at once and one per pause, and 2 to spare.
-			if took := time.Since(start); mode != wire.PerIteration && refused > 3+int(took/reconnectPause) {
-				t.Errorf("%d refusals in %v", refused, took)
-			}
-			server.start(t, address, noReflection)
-			deadline := time.Now().Add(testenv.Patience)
-			for {
-				outcome, err := vu.Do(t.Context())
-				if err == nil && !outcome.Failed {
-					break
-				}
-				if time.Now().After(deadline) {
-					t.Fatalf("not recovered: %v", err)
-				}
-			}
-		})
+		// One attempt at once and one per pause, and 2 to spare.
+		if took := time.Since(start); refused > 3+int(took/reconnectPause) {
+			t.Errorf("%d refusals in %v", refused, took)
+		}
 	}
 }
 

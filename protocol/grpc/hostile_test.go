@@ -1,111 +1,93 @@
 package grpc
 
 import (
-	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
 	"contend/errkind"
-	"contend/internal/testenv"
 	"contend/load"
+	"contend/loop"
 	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
 )
 
 // A peer is the server's side of one call over raw frames.
-type peer struct {
-	*http2.Framer
-	conn   net.Conn
-	stream uint32
-}
+type peer struct{ wiretest.Stream }
 
-func block(fields ...string) []byte {
-	var b bytes.Buffer
-	encoder := hpack.NewEncoder(&b)
-	for i := 0; i < len(fields); i += 2 {
-		encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
-	}
-	return b.Bytes()
-}
+var answerHead = []string{":status", "200", "content-type", "application/grpc"}
 
-func (p peer) headers(end bool, fields ...string) error {
-	return p.WriteHeaders(http2.HeadersFrameParam{StreamID: p.stream, BlockFragment: block(fields...), EndHeaders: true, EndStream: end})
-}
-
-func (p peer) begin() { p.headers(false, ":status", "200", "content-type", "application/grpc") }
+func (p peer) begin() { _ = p.Headers(false, answerHead...) }
 
 // message sends what is there of a message with a length of its own saying.
 func (p peer) message(flag byte, length uint32, there string) error {
 	head := binary.BigEndian.AppendUint32([]byte{flag}, length)
-	return p.WriteData(p.stream, false, append(head, there...))
+	return p.WriteData(p.ID, false, append(head, there...))
 }
 
-// What each does with a call in flight, and what is made of it.
-var hostilePeers = []struct {
-	name   string
-	answer func(p peer)
-	want   errkind.Kind
-}{
-	{"silence", func(peer) {}, errkind.Timeout},
-	{"headers only", func(p peer) { p.begin() }, errkind.Timeout},
-	{"half a message", func(p peer) { p.begin(); p.message(0, 10, "half") }, errkind.Timeout},
-	{"half a message and closed", func(p peer) { p.begin(); p.message(0, 10, "half"); p.conn.(*net.TCPConn).CloseWrite() }, errkind.Closed},
-	{"half a message and the end", func(p peer) { p.begin(); p.message(0, 10, "half"); p.WriteData(p.stream, true, nil) }, errkind.Protocol},
-	{"closed", func(p peer) { p.begin(); p.conn.(*net.TCPConn).CloseWrite() }, errkind.Closed},
-	{"reset", func(p peer) { p.begin(); reset(p.conn); p.conn.Close() }, errkind.Reset},
-	{"stream reset", func(p peer) { p.begin(); p.WriteRSTStream(p.stream, http2.ErrCodeInternal) }, errkind.Reset},
-	{"stream reset, out of calm", func(p peer) { p.begin(); p.WriteRSTStream(p.stream, http2.ErrCodeEnhanceYourCalm) }, errkind.Reset},
-	{"goaway in mid-stream, then closed", func(p peer) {
-		p.begin()
-		p.WriteGoAway(p.stream, http2.ErrCodeNo, nil)
-		p.conn.(*net.TCPConn).CloseWrite()
-	}, errkind.Closed},
-	{"goaway in mid-stream, then silence", func(p peer) { p.begin(); p.WriteGoAway(p.stream, http2.ErrCodeNo, nil) }, errkind.Timeout},
-	{"garbage", func(p peer) { p.begin(); io.WriteString(p.conn, strings.Repeat("no frame of any kind", 100)) }, errkind.Protocol},
-	{"too large", func(p peer) { p.begin(); p.message(0, 5<<20, "") }, errkind.Protocol},
-	{"larger than anything", func(p peer) { p.begin(); p.message(0, 1<<32-1, "") }, errkind.Protocol},
-	{"compressed by nobody knows what", func(p peer) { p.begin(); p.message(1, 4, "four") }, errkind.Protocol},
-	{"a status that is no number", func(p peer) { p.begin(); p.headers(true, "grpc-status", "fine") }, errkind.Protocol},
-	{"HTML", func(p peer) {
-		p.headers(false, ":status", "200", "content-type", "text/html")
-		p.WriteData(p.stream, true, []byte("<html>"))
-	}, errkind.Protocol},
-	{"HTTP 503", func(p peer) { p.headers(true, ":status", "503") }, errkind.Protocol},
-	{"endless headers", func(p peer) {
-		p.WriteHeaders(http2.HeadersFrameParam{StreamID: p.stream, BlockFragment: block(":status", "200")})
-		for p.WriteContinuation(p.stream, false, block("a", strings.Repeat("~", 8000))) == nil {
-		}
-	}, errkind.Protocol},
-	{"a byte at a time", func(p peer) {
-		p.begin()
-		p.message(0, 1000, "")
-		for p.WriteData(p.stream, false, []byte("x")) == nil {
-			time.Sleep(5 * time.Millisecond)
-		}
-	}, errkind.Timeout},
-	{"pings", func(p peer) {
-		for p.WritePing(false, [8]byte{}) == nil {
-			time.Sleep(time.Millisecond)
-		}
-	}, errkind.Timeout},
+// right is a whole answer.
+func (p peer) right() {
+	p.begin()
+	_ = p.message(0, 2, "\x08\x01")
+	_ = p.Headers(true, "grpc-status", "0")
 }
 
-type hostileCall struct {
+// answered serves a call as answer does.
+func answered(answer func(peer)) func(net.Conn) {
+	return wiretest.Streams(func(s wiretest.Stream) { answer(peer{s}) })
+}
+
+func hostile(t *testing.T, answer func(peer)) string { return wiretest.Listen(t, answered(answer)) }
+
+// hostilePeers misbehave with a call in flight, in words of gRPC.
+func hostilePeers() []wiretest.Peer {
+	all := wiretest.OverHTTP2(answerHead...)
+	for _, p := range []struct {
+		name   string
+		answer func(p peer)
+		want   errkind.Kind
+	}{
+		{"half a message and the end", func(p peer) { p.begin(); p.message(0, 10, "half"); p.WriteData(p.ID, true, nil) }, errkind.Protocol},
+		{"data without status", func(p peer) { p.WriteData(p.ID, true, nil) }, errkind.Protocol},
+		{"too large", func(p peer) { p.begin(); p.message(0, 5<<20, "") }, errkind.Protocol},
+		{"larger than anything", func(p peer) { p.begin(); p.message(0, 1<<32-1, "") }, errkind.Protocol},
+		{"compressed by nobody knows what", func(p peer) { p.begin(); p.message(1, 4, "four") }, errkind.Protocol},
+		{"a status that is no number", func(p peer) { p.begin(); p.Headers(true, "grpc-status", "fine") }, errkind.Protocol},
+		{"HTML", func(p peer) {
+			p.Headers(false, ":status", "200", "content-type", "text/html")
+			p.WriteData(p.ID, true, []byte("<html>"))
+		}, errkind.Protocol},
+		{"HTTP 503", func(p peer) { p.Headers(true, ":status", "503") }, errkind.Protocol},
+		{"a long message a byte at a time", func(p peer) {
+			p.begin()
+			p.message(0, 1000, "")
+			for p.WriteData(p.ID, false, []byte("x")) == nil {
+				time.Sleep(5 * time.Millisecond)
+			}
+		}, errkind.Timeout},
+	} {
+		all = append(all, wiretest.Peer{Name: p.name, Serve: answered(p.answer), Want: []errkind.Kind{p.want}})
+	}
+	return all
+}
+
+// A way is one to make a call, at a server of the kit.
+type way struct {
 	name   string
 	config func(address string) Config
 }
 
-func hostileCalls() []hostileCall {
-	return []hostileCall{
-		{"unary", func(address string) Config { return config(address, wire.PerVU) }},
+func calls() []way {
+	all := []way{
 		{"Collect", func(address string) Config { return chat(address, "Collect", threeItems) }},
 		{"List", func(address string) Config { return chat(address, "List", `{"value": 3}`) }},
 		{"Talk", func(address string) Config { return chat(address, "Talk", threeItems) }},
@@ -115,78 +97,128 @@ func hostileCalls() []hostileCall {
 			return cfg
 		}},
 	}
+	for _, mode := range modes() {
+		all = append(all, way{"unary, " + wire.Connections{Sharing: mode}.String(), func(address string) Config { return config(address, mode) }})
+	}
+	return all
 }
 
-// Whatever a server does with a stream, it is told apart by kind.
-func TestHostile(t *testing.T) {
-	t.Parallel()
-	for _, test := range hostilePeers {
-		for _, call := range hostileCalls() {
-			t.Run(test.name+"/"+call.name, func(t *testing.T) {
-				t.Parallel()
-				vu := newVU(t, open(t, call.config(hostile(t, test.answer))), 0)
-				timeout := 10 * time.Second
-				if test.want == errkind.Timeout {
-					timeout = 40 * time.Millisecond
-				}
-				vu.(load.TimeoutSetter).SetTimeout(timeout)
-				_, err := vu.Do(t.Context())
-				checkKind(t, err, test.want)
-				if _, err := vu.Do(t.Context()); err == nil { // the VU stays ready for the next
-					t.Error("an answer")
-				}
-			})
+// protocol is what every way of making a call has to survive.
+func protocol() wiretest.Protocol {
+	p := wiretest.Protocol{
+		Asked:   wiretest.AskedOverHTTP2,
+		Answers: []string{wiretest.Frames(func(s wiretest.Stream) { peer{s}.right() })},
+		Foreign: []errkind.Kind{errkind.Protocol},
+		Wants: map[string][]errkind.Kind{
+			"speaks a frame of HTTP2": nil,
+			"endless pings":           nil,              // grpc-go answers each
+			"speaks an alert of TLS":  {errkind.Closed}, // in less than a frame
+			"endless interim answers": {errkind.Timeout, errkind.Protocol},
+			"closes in the handshake": {errkind.TLS, errkind.Closed, errkind.Reset},
+		},
+		Peers: hostilePeers(),
+		ALPN:  []string{"h2"},
+	}
+	for _, c := range calls() {
+		open := func(t testing.TB, s wiretest.Server) *Target {
+			cfg := c.config(s.Address)
+			if s.Secure {
+				secure(&cfg)
+				cfg.TLS = wire.TLS{CA: s.CA, Insecure: s.CA == nil && !s.Strict, ServerName: s.Name}
+			}
+			return open(t, cfg)
+		}
+		p.Ways = append(p.Ways, wiretest.Way{Name: c.name, Plain: true, Secure: c.name == "unary, per-vu", Alone: true,
+			Open: func(t testing.TB, s wiretest.Server) load.Target { return byCalls{open(t, s)} }})
+		if ok, _ := loop.Supported(); ok && strings.HasPrefix(c.name, "unary") {
+			p.Ways = append(p.Ways, wiretest.Way{Name: c.name + ", loop", Plain: true, Alone: true,
+				Open: func(t testing.TB, s wiretest.Server) load.Target { return open(t, s) }})
 		}
 	}
+	return p
 }
 
-func hostile(t *testing.T, answer func(peer)) string {
-	return frames(t, func(framer *http2.Framer, conn net.Conn, stream uint32) { answer(peer{framer, conn, stream}) })
+// directVU makes unary calls with a Client.
+type directVU struct {
+	address string
+	method  *Method
+	client  *Client
 }
 
-// A run against a hostile server ends with its grace, even without a timeout,
-// and has no throughput.
-func TestHostileRun(t *testing.T) {
-	t.Parallel()
-	peers := append(hostilePeers[:len(hostilePeers):len(hostilePeers)], struct {
-		name   string
-		answer func(p peer)
-		want   errkind.Kind
-	}{"endless stream", func(p peer) {
+func (d *directVU) Do(ctx context.Context) (load.Outcome, error) {
+	if d.client == nil {
+		c, err := Dial(ctx, d.address, Options{})
+		if err != nil {
+			return load.Outcome{}, err
+		}
+		d.client = c
+	}
+	r := d.client.Invoke(ctx, d.method, nil, nil)
+	if r.Err != nil && r.Code != 0 && r.Status != "" {
+		return load.Outcome{}, r.Err
+	}
+	return load.Outcome{Failed: r.Code != 0}, nil
+}
+
+func (d *directVU) Close() error {
+	if d.client == nil {
+		return nil
+	}
+	return d.client.Close()
+}
+
+type directTarget struct {
+	address string
+	method  *Method
+}
+
+func (d directTarget) NewVU(context.Context, int) (load.VU, error) {
+	return &directVU{address: d.address, method: d.method}, nil
+}
+
+func TestHostileServers(t *testing.T) {
+	p := protocol()
+	method := theMethod(t)
+	p.Ways = append(p.Ways, wiretest.Way{Name: "client", Plain: true,
+		Open: func(_ testing.TB, s wiretest.Server) load.Target { return directTarget{s.Address, method} }})
+	held := p
+	held.Ways = slices.DeleteFunc(slices.Clone(p.Ways), func(w wiretest.Way) bool { return w.Name != "held" })
+	held.Answers = []string{wiretest.Frames(func(s wiretest.Stream) { // a message is one
+		peer{s}.begin()
+		_ = peer{s}.message(0, 2, "\x08\x01")
+	})}
+	p.Ways = slices.DeleteFunc(p.Ways, func(w wiretest.Way) bool { return w.Name == "held" })
+	p.Hostile(t)
+	held.Hostile(t)
+}
+
+func TestRestarted(t *testing.T) {
+	counter, chat := newCounterServer(t), newChatServer(t)
+	protocol().Restarted(t, func(t testing.TB, address string) func() {
+		server := grpc.NewServer()
+		server.RegisterService(counter.desc(), struct{}{})
+		server.RegisterService(chat.desc(), struct{}{})
+		serve(t, address, server)
+		return server.Stop
+	}, errkind.Refused)
+}
+
+// Messages without end are an answer to a stream, and no valid one to a call.
+func TestEndlessMessages(t *testing.T) {
+	endless := func(p peer) {
 		p.begin()
 		for p.message(0, 2, "xx") == nil {
 		}
-	}, ""})
-	for _, test := range peers {
-		for _, call := range hostileCalls() {
-			if call.name == "Collect" || call.name == "Talk" || call.name == "held" && test.want == "" {
-				continue // as unary and held; and endless answers do answer each message
-			}
-			t.Run(test.name+"/"+call.name, func(t *testing.T) {
-				t.Parallel()
-				target := open(t, call.config(hostile(t, test.answer)))
-				start := time.Now()
-				plan := load.Plan{VUs: 4, Duration: 30 * time.Millisecond, Grace: 10 * time.Millisecond}
-				result, err := load.Run(t.Context(), test.name, byCalls{target}, plan)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if took := time.Since(start); took > testenv.Patience {
-					t.Errorf("took %v", took)
-				}
-				if result.Completed != 0 || result.Planned != result.Failed+result.ErroredTotal()+result.Unfinished {
-					t.Errorf("planned %d, completed %d, failed %d, errored %v, unfinished %d",
-						result.Planned, result.Completed, result.Failed, result.Errored, result.Unfinished)
-				}
-			})
-		}
+	}
+	for _, cfg := range []Config{config(hostile(t, endless), wire.PerVU), chat(hostile(t, endless), "List", `{"value": 3}`)} {
+		wiretest.Ends(t, byCalls{open(t, cfg)}, 0)
 	}
 }
 
 // Trailers without a status mean UNKNOWN: gRPC over HTTP/2, section Responses.
 func TestNoStatus(t *testing.T) {
-	address := hostile(t, func(p peer) { p.begin(); p.headers(true, "a", "b") })
-	for _, call := range hostileCalls() {
+	address := hostile(t, func(p peer) { p.begin(); p.Headers(true, "a", "b") })
+	for _, call := range calls() {
 		out, err := newVU(t, open(t, call.config(address)), 0).Do(t.Context())
 		if err != nil || !out.Failed || out.Status != int(codes.Unknown) {
 			t.Errorf("%s: got %+v, %v", call.name, out, err)
@@ -200,10 +232,7 @@ func TestNeverReads(t *testing.T) {
 	data := fmt.Sprintf(`{"text": %q}`, strings.Repeat("x", 5000))
 	cfg := chat(hostile(t, func(p peer) {}), "Collect", data)
 	cfg.Messages = 40
-	vu := newVU(t, open(t, cfg), 0)
-	vu.(load.TimeoutSetter).SetTimeout(50 * time.Millisecond)
-	_, err := vu.Do(t.Context())
-	checkKind(t, err, errkind.Timeout)
+	wiretest.Errs(t, open(t, cfg), errkind.Timeout)
 }
 
 // A stream that the server drains with GOAWAY is finished; the next call goes
@@ -212,9 +241,9 @@ func TestGoAwayIsFinished(t *testing.T) {
 	address := hostile(t, func(p peer) {
 		p.begin()
 		p.message(0, 2, "\x08\x01")
-		p.WriteGoAway(p.stream, http2.ErrCodeNo, nil)
+		p.WriteGoAway(p.ID, http2.ErrCodeNo, nil)
 		p.message(0, 2, "\x08\x01")
-		p.headers(true, "grpc-status", "0")
+		p.Headers(true, "grpc-status", "0")
 	})
 	vu := newVU(t, open(t, chat(address, "List", `{"value": 2}`)), 0)
 	vu.(load.TimeoutSetter).SetTimeout(5 * time.Second)

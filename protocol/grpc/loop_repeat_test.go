@@ -15,13 +15,11 @@ func TestAServerThatLeavesCostsNoCall(t *testing.T) {
 	t.Parallel()
 	const last = 2*50 - 1 // stream of the fiftieth call
 	address := hostile(t, func(p peer) {
-		if p.stream > last {
+		if p.ID > last {
 			return
 		}
-		p.begin()
-		p.message(0, 2, "\x08\x01")
-		p.headers(true, "grpc-status", "0")
-		if p.stream == last {
+		p.right()
+		if p.ID == last {
 			p.WriteGoAway(last, http2.ErrCodeNo, nil)
 		}
 	})

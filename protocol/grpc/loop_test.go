@@ -17,7 +17,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"contend/errkind"
-	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
 	"contend/protocol/wire"
@@ -247,26 +246,6 @@ func TestLoopTimeout(t *testing.T) {
 	}
 }
 
-// What a server does instead of answering is told apart alike.
-func TestLoopHostile(t *testing.T) {
-	t.Parallel()
-	for _, test := range hostilePeers {
-		for _, mode := range modes() {
-			t.Run(test.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
-				t.Parallel()
-				plan := iterations(1, 3)
-				if test.want == errkind.Timeout {
-					plan.Timeout = 40 * time.Millisecond
-				}
-				result := runOver(t, config(hostile(t, test.answer), mode), load.EventLoop, plan)
-				if result.Errored[test.want] != 3 {
-					t.Errorf("errored %v, completed %d, failed %d, want 3 of kind %s", result.Errored, result.Completed, result.Failed, test.want)
-				}
-			})
-		}
-	}
-}
-
 func TestLoopOddities(t *testing.T) {
 	t.Parallel()
 	ok := []string{"grpc-status", "0"}
@@ -275,31 +254,31 @@ func TestLoopOddities(t *testing.T) {
 		answer func(p peer)
 		want   string // error kind or code
 	}{
-		{"trailers without status", func(p peer) { p.begin(); p.headers(true, "a", "b") }, "2"},
+		{"trailers without status", func(p peer) { p.begin(); p.Headers(true, "a", "b") }, "2"},
 		{"header with a status only", func(p peer) {
-			p.headers(true, ":status", "200", "content-type", "application/grpc", "grpc-status", "5")
+			p.Headers(true, ":status", "200", "content-type", "application/grpc", "grpc-status", "5")
 		}, "5"},
 		{"unknown code", func(p peer) {
-			p.headers(true, ":status", "200", "content-type", "application/grpc+x", "grpc-status", "77")
+			p.Headers(true, ":status", "200", "content-type", "application/grpc+x", "grpc-status", "77")
 		}, "77"},
-		{"two messages", func(p peer) { p.begin(); p.message(0, 1, "a"); p.message(0, 1, "b"); p.headers(true, ok...) }, "protocol"},
+		{"two messages", func(p peer) { p.begin(); p.message(0, 1, "a"); p.message(0, 1, "b"); p.Headers(true, ok...) }, "protocol"},
 		{"message in pieces", func(p peer) {
 			p.begin()
 			for _, b := range []byte("\x00\x00\x00\x00\x02ab") {
-				p.WriteData(p.stream, false, []byte{b})
+				p.WriteData(p.ID, false, []byte{b})
 			}
-			p.headers(true, ok...)
+			p.Headers(true, ok...)
 		}, "0"},
-		{"empty message", func(p peer) { p.begin(); p.message(0, 0, ""); p.headers(true, ok...) }, "0"},
-		{"message and another code", func(p peer) { p.begin(); p.message(0, 1, "a"); p.headers(true, "grpc-status", "3") }, "3"},
-		{"OK without a message", func(p peer) { p.begin(); p.headers(true, ok...) }, "protocol"},
-		{"half a message and OK", func(p peer) { p.begin(); p.message(0, 2, "a"); p.headers(true, ok...) }, "protocol"},
-		{"half a prefix and OK", func(p peer) { p.begin(); p.WriteData(p.stream, false, []byte{0, 0}); p.headers(true, ok...) }, "protocol"},
+		{"empty message", func(p peer) { p.begin(); p.message(0, 0, ""); p.Headers(true, ok...) }, "0"},
+		{"message and another code", func(p peer) { p.begin(); p.message(0, 1, "a"); p.Headers(true, "grpc-status", "3") }, "3"},
+		{"OK without a message", func(p peer) { p.begin(); p.Headers(true, ok...) }, "protocol"},
+		{"half a message and OK", func(p peer) { p.begin(); p.message(0, 2, "a"); p.Headers(true, ok...) }, "protocol"},
+		{"half a prefix and OK", func(p peer) { p.begin(); p.WriteData(p.ID, false, []byte{0, 0}); p.Headers(true, ok...) }, "protocol"},
 		{"1xx first", func(p peer) {
-			p.headers(false, ":status", "103")
+			p.Headers(false, ":status", "103")
 			p.begin()
 			p.message(0, 0, "")
-			p.headers(true, ok...)
+			p.Headers(true, ok...)
 		}, "0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -309,13 +288,6 @@ func TestLoopOddities(t *testing.T) {
 				t.Errorf("%s, want %s", text, test.want)
 			}
 		})
-	}
-}
-
-func TestLoopNotGRPC(t *testing.T) {
-	got := overBoth(t, config(httpServer(t, true), wire.PerVU), iterations(2, 4))
-	if got.Errored[errkind.Protocol] != 4 {
-		t.Errorf("%+v", got)
 	}
 }
 
@@ -332,60 +304,6 @@ func TestLoopGracefulEnd(t *testing.T) {
 		if result.Completed == 0 || result.ErroredTotal() > 0 {
 			t.Errorf("%v: completed %d, errored %v", mode, result.Completed, result.Errored)
 		}
-	}
-}
-
-// A server that dies in mid-run is found again when it is back.
-func TestLoopRestart(t *testing.T) {
-	if ok, why := loop.Supported(); !ok {
-		t.Skip(why)
-	}
-	for _, mode := range modes() {
-		t.Run(wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
-			server := newCounterServer(t)
-			address, running := server.start(t, testenv.HeldAddress(t), noReflection)
-			ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
-			defer cancel()
-			stages := []struct {
-				kind errkind.Kind // of the sample that begins the stage, "" for a right answer
-				act  func()
-			}{
-				{"", running.Stop},
-				{errkind.Refused, func() { server.start(t, address, noReflection) }},
-				{"", cancel},
-			}
-			begun := make(chan int, len(stages))
-			var mu sync.Mutex
-			next := 0
-			plan := load.Plan{VUs: 2, Duration: testenv.Patience, Grace: load.DefaultGrace, Timeout: testenv.Patience}
-			plan.Sample = func(s load.Sample) {
-				mu.Lock()
-				defer mu.Unlock()
-				kind := errkind.Kind("")
-				if s.Err != nil {
-					kind = errkind.Of(s.Err)
-				}
-				if next < len(stages) && kind == stages[next].kind {
-					begun <- next
-					next++
-				}
-			}
-			var group sync.WaitGroup
-			group.Go(func() {
-				for range stages {
-					select {
-					case stage := <-begun:
-						stages[stage].act()
-					case <-ctx.Done():
-					}
-				}
-			})
-			result, err := load.Run(ctx, "test", open(t, config(address, mode)), plan)
-			group.Wait()
-			if err != nil || result.Engine != load.EventLoop || next != len(stages) {
-				t.Errorf("%v, engine %s, %d of %d stages, errored %v", err, result.Engine, next, len(stages), result.Errored)
-			}
-		})
 	}
 }
 

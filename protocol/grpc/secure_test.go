@@ -3,7 +3,6 @@ package grpc
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,42 +14,31 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 )
 
-// keyPair returns a certificate and its key in PEM form.
-func keyPair(t *testing.T) (certificatePEM, keyPEM []byte, pair tls.Certificate) {
-	t.Helper()
-	certificatePEM, pair = certificate(t)
-	der, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return certificatePEM, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), pair
-}
-
 // A server that asks for a client's certificate gets it, in calls and streams.
 func TestMutualTLS(t *testing.T) {
 	t.Parallel()
-	authority, _, pair := keyPair(t)
-	clientPEM, clientKey, _ := keyPair(t)
+	server, client := testenv.NewCertificate("127.0.0.1"), testenv.NewCertificate("client")
 	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(clientPEM)
+	trusted.AddCert(client.Leaf)
 	address, _ := newChatServer(t).start(t, "127.0.0.1:0", v1Reflection, grpc.Creds(credentials.NewTLS(&tls.Config{
-		Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: trusted,
+		Certificates: []tls.Certificate{server.Certificate}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: trusted,
 	})))
 	for _, method := range []string{"Collect", "List", "Talk"} {
 		for _, mode := range modes() {
 			cfg := chat(address, method, `{"value": 2}`)
 			secure(&cfg)
 			cfg.Connections.Sharing = mode
-			cfg.TLS = wire.TLS{CA: authority, Certificate: clientPEM, Key: clientKey}
+			cfg.TLS = wire.TLS{CA: server.PEM, Certificate: client.PEM, Key: client.Key}
 			out, err := newVU(t, open(t, cfg), 0).Do(t.Context())
 			if err != nil || out.Failed {
 				t.Errorf("%s, %v: got %+v, %v", method, cfg.Connections, out, err)
 			}
-			cfg.TLS = wire.TLS{CA: authority}
+			cfg.TLS = wire.TLS{CA: server.PEM}
 			vu := newVU(t, open(t, cfg), 0)
 			vu.(load.TimeoutSetter).SetTimeout(10 * time.Second)
 			_, err = vu.Do(t.Context())
@@ -65,15 +53,14 @@ func TestMutualTLS(t *testing.T) {
 // No error repeats what may be a secret.
 func TestSecrets(t *testing.T) {
 	const secret = "hunter2"
-	authority, key, _ := keyPair(t)
-	other, _, _ := keyPair(t)
+	one, other := testenv.NewCertificate("a"), testenv.NewCertificate("b")
 	for _, cfg := range []Config{
 		{URL: "grpc://u:" + secret + "@127.0.0.1:1/chat.Room/Talk"},
 		{URL: "grpc://u:" + secret + "@127.0.0.1:port/chat.Room/Talk"},
 		{URL: "grpc://127.0.0.1:1/chat.Room/Talk", Metadata: map[string][]string{"authorization": {"Bearer " + secret + "\n"}}},
 		{URL: "grpc://127.0.0.1:1/chat.Room/Talk", Metadata: map[string][]string{"Authorization": {secret}}},
-		{URL: "grpcs://127.0.0.1:1/chat.Room/Talk", TLS: wire.TLS{Certificate: authority, Key: []byte(secret)}},
-		{URL: "grpcs://127.0.0.1:1/chat.Room/Talk", TLS: wire.TLS{Certificate: other, Key: key}},
+		{URL: "grpcs://127.0.0.1:1/chat.Room/Talk", TLS: wire.TLS{Certificate: one.PEM, Key: []byte(secret)}},
+		{URL: "grpcs://127.0.0.1:1/chat.Room/Talk", TLS: wire.TLS{Certificate: other.PEM, Key: one.Key}},
 		{URL: "grpc://127.0.0.1:1/chat.Room/Talk", Metadata: map[string][]string{"authorization": {secret}}},
 	} {
 		_, err := New(t.Context(), cfg)

@@ -21,6 +21,7 @@ import (
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
 )
 
 func TestMain(m *testing.M) {
@@ -216,7 +217,7 @@ func TestMetadata(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
-	authority, certificate := certificate(t)
+	authority, certificate := wiretest.Authority(), wiretest.Certificate()
 	secured := grpc.Creds(credentials.NewServerTLSFromCert(&certificate))
 	address, _ := newCounterServer(t).start(t, "127.0.0.1:0", v1Reflection, secured)
 	for _, test := range []struct {

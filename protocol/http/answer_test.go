@@ -18,8 +18,10 @@ import (
 	"time"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
 )
 
 func TestFirstTellsOfTheFirstAnswerAlone(t *testing.T) {
@@ -82,7 +84,7 @@ func client(t *testing.T) (pair wire.TLS, pool *x509.CertPool) {
 	pool.AddCert(server.Certificate())
 	return wire.TLS{
 		Insecure:    true,
-		Certificate: pemOf(server),
+		Certificate: testenv.PEM(server.Certificate().Raw),
 		Key:         pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
 	}, pool
 }
@@ -115,7 +117,7 @@ func TestTLSSaysWhatItIsTold(t *testing.T) {
 		{"certificate", asks, own, Answer{Server: `"" 1`}},
 		{"name", plain, wire.TLS{Insecure: true, ServerName: "example.com"}, Answer{
 			Server: `"example.com" 0`, TLS: "TLSv1.3,TLS_AES_128_GCM_SHA256,2048,128", TempKey: "X25519 253 bits"}},
-		{"no name, checked all the same", plain, wire.TLS{CA: pemOf(plain), ServerName: "example.com", NoSNI: true}, Answer{Server: `"" 0`}},
+		{"no name, checked all the same", plain, wire.TLS{CA: testenv.PEM(plain.Certificate().Raw), ServerName: "example.com", NoSNI: true}, Answer{Server: `"" 0`}},
 		{"1.2", plain, wire.TLS{Insecure: true, MaxVersion: tls.VersionTLS12}, Answer{
 			TLS: "TLSv1.2,ECDHE-RSA-AES128-GCM-SHA256,2048,128"}},
 		{"suite", plain, wire.TLS{Insecure: true, MaxVersion: tls.VersionTLS12,
@@ -140,14 +142,14 @@ func TestTLSSaysWhatItIsTold(t *testing.T) {
 		})
 	}
 	t.Run("no certificate", func(t *testing.T) {
-		checkHostile(t, Config{URL: asks.URL, TLS: wire.TLS{Insecure: true}}, errkind.TLS, errkind.Reset)
+		wiretest.Errs(t, targetOf(t, Config{URL: asks.URL, TLS: wire.TLS{Insecure: true}}), errkind.TLS, errkind.Reset)
 	})
 	t.Run("wrong name without telling it", func(t *testing.T) {
-		checkHostile(t, Config{URL: plain.URL, TLS: wire.TLS{CA: pemOf(plain), ServerName: "other.invalid", NoSNI: true}}, errkind.TLS)
+		wiretest.Errs(t, targetOf(t, Config{URL: plain.URL, TLS: wire.TLS{CA: testenv.PEM(plain.Certificate().Raw), ServerName: "other.invalid", NoSNI: true}}), errkind.TLS)
 	})
 	t.Run("version that the server has not", func(t *testing.T) {
 		old := serveTLS(t, &tls.Config{MaxVersion: tls.VersionTLS12})
-		checkHostile(t, Config{URL: old.URL, TLS: wire.TLS{Insecure: true, MinVersion: tls.VersionTLS13}}, errkind.TLS)
+		wiretest.Errs(t, targetOf(t, Config{URL: old.URL, TLS: wire.TLS{Insecure: true, MinVersion: tls.VersionTLS13}}), errkind.TLS)
 	})
 }
 

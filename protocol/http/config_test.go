@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
@@ -164,8 +165,8 @@ func TestTargetReachesItsServer(t *testing.T) {
 	serveOn(t, "unix", socket, echoMethod)
 	for name, c := range map[string]Config{
 		"insecure":    {URL: server.URL, TLS: wire.TLS{Insecure: true}},
-		"own CA":      {URL: server.URL, TLS: wire.TLS{CA: pemOf(server)}},
-		"server name": {URL: server.URL, TLS: wire.TLS{CA: pemOf(server), ServerName: "example.com"}},
+		"own CA":      {URL: server.URL, TLS: wire.TLS{CA: testenv.PEM(server.Certificate().Raw)}},
+		"server name": {URL: server.URL, TLS: wire.TLS{CA: testenv.PEM(server.Certificate().Raw), ServerName: "example.com"}},
 		"unix":        {URL: "http+unix://" + socket + ":/x", Method: "POST"},
 		"unix field":  {URL: "http://any/", UnixSocket: socket, DisableKeepAlive: true},
 	} {

@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -141,8 +140,7 @@ func (s *script) serve(conn net.Conn) {
 		case s.close:
 			return
 		case s.halfClose:
-			_ = conn.(interface{ CloseWrite() error }).CloseWrite()
-			hang(conn)
+			wiretest.HalfClose(conn)
 			return
 		}
 	}
@@ -375,77 +373,9 @@ func TestBothEnginesHoldTheTimeout(t *testing.T) {
 	})
 }
 
-// A server that ends after 10 answers is refused while it is away, and found when
-// it is back.
-func TestBothEnginesRecoverWhenTheServerDoes(t *testing.T) {
-	t.Parallel()
-	overBothEngines(t, func(t *testing.T, _ runner) {
-		ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
-		defer cancel()
-		var served atomic.Int64
-		answered, back := make(chan struct{}), make(chan struct{})
-		handler := nethttp.HandlerFunc(func(nethttp.ResponseWriter, *nethttp.Request) {
-			switch served.Add(1) {
-			case 10:
-				close(answered)
-			case 50:
-				close(back)
-			}
-		})
-		address := testenv.HeldAddress(t)
-		start := func() *nethttp.Server {
-			l, err := net.Listen("tcp", address)
-			if err != nil {
-				t.Error(err)
-				return &nethttp.Server{}
-			}
-			s := &nethttp.Server{Handler: handler}
-			go func() { _ = s.Serve(l) }()
-			return s
-		}
-		refused := make(chan struct{})
-		var once sync.Once
-		plan := load.Plan{VUs: 4, Duration: testenv.Patience, Grace: load.DefaultGrace, Timeout: testenv.Patience, Think: time.Millisecond}
-		plan.Sample = func(s load.Sample) {
-			if errkind.Of(s.Err) == errkind.Refused {
-				once.Do(func() { close(refused) })
-			}
-		}
-		server := start()
-		var stages sync.WaitGroup
-		stages.Go(func() {
-			defer cancel()
-			await(ctx, answered)
-			_ = server.Close()
-			await(ctx, refused)
-			server = start()
-			await(ctx, back)
-		})
-		r, err := load.Run(ctx, "test", engineOf(t, Config{URL: "http://" + address}), plan)
-		stages.Wait()
-		_ = server.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		last := r.Planned - r.Completed - r.ErroredTotal() - r.Unfinished
-		if served.Load() < 50 || r.Errored[errkind.Refused] < 1 || last != 0 || served.Load() < r.Completed {
-			t.Errorf("completed %d, errored %v, served %d, missing %d", r.Completed, r.Errored, served.Load(), last)
-		}
-	})
-}
-
 func await(ctx context.Context, event <-chan struct{}) {
 	select {
 	case <-event:
 	case <-ctx.Done():
 	}
-}
-
-// engineOf is a target for the engine that overBothEngines has named the test after.
-func engineOf(t *testing.T, c Config) load.Target {
-	t.Helper()
-	if strings.HasSuffix(t.Name(), "/event_loop") {
-		return targetOf(t, c)
-	}
-	return portable{targetOf(t, c)}
 }

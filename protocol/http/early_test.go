@@ -18,7 +18,7 @@ func TestBothEnginesReadAnEarlyAnswer(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]func(net.Conn){
 		"closes": func(net.Conn) {},
-		"drains": func(conn net.Conn) { _ = conn.(*net.TCPConn).CloseWrite(); hang(conn) },
+		"drains": wiretest.HalfClose,
 	} {
 		t.Run(name, func(t *testing.T) {
 			overBothEngines(t, func(t *testing.T, run runner) {

@@ -118,7 +118,7 @@ func TestBothEnginesSendRequestsByTheirWeights(t *testing.T) {
 }
 
 func TestErrorsBelongToTheirRequest(t *testing.T) {
-	url := "http://" + wiretest.Listen(t, afterRequest(reset))
+	url := "http://" + wiretest.Listen(t, wiretest.AfterRead(wiretest.Reset))
 	v := newTestVU(t, Config{URL: url, Requests: []Request{{Name: "a"}, {Name: "b"}}})
 	for _, want := range []string{"a", "b", "a"} {
 		out, err := v.Do(context.Background())
@@ -133,15 +133,15 @@ func TestBothEnginesCountErrorsByRequest(t *testing.T) {
 	type shares map[string]int64
 	for name, address := range map[string]string{
 		"refused": testenv.HeldAddress(t),
-		"garbage": wiretest.Listen(t, say(0, "garbage\r\n\r\n")),
-		"closes":  wiretest.Listen(t, afterRequest(func(net.Conn) {})),
-		"late":    wiretest.Listen(t, hang),
+		"garbage": wiretest.Listen(t, wiretest.AfterRead(wiretest.Say(0, "garbage\r\n\r\n"))),
+		"closes":  wiretest.Listen(t, wiretest.AfterRead(func(net.Conn) {})),
+		"late":    wiretest.Listen(t, wiretest.Hang),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := Config{URL: "http://" + address, Requests: []Request{{Name: "a", Weight: 2}, {Name: "b"}}}
 			check := func(t *testing.T, run runner) {
-				r := run(t, c, load.Plan{VUs: 3, Iterations: 12, Timeout: hostileTimeout, Grace: testenv.Patience})
+				r := run(t, c, load.Plan{VUs: 3, Iterations: 12, Timeout: wiretest.Short, Grace: testenv.Patience})
 				got := shares{}
 				for name, share := range r.Requests {
 					got[name] = share.Errored

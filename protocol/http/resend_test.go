@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
@@ -42,18 +40,6 @@ func forgetful(answers int, end func(net.Conn)) func(net.Conn) {
 	}
 }
 
-func closes(net.Conn) {}
-
-func resets(conn net.Conn) {
-	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
-		conn = secure.NetConn()
-	}
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
-	}
-	conn.Close()
-}
-
 // One caller sends 12 requests to a server that answers k on each connection. Of those that may
 // be sent again all are answered, and each but the first k is sent twice that finds its
 // connection ended: the first over every k. Of the others each (k+1)th is an error.
@@ -74,7 +60,7 @@ func TestBothEnginesSendAgainWhatAnIdleConnectionLost(t *testing.T) {
 		{"GET", 0, 0, 0, 0, 12}, // no connection was ever idle
 		{"POST", 0, 0, 0, 0, 12},
 	} {
-		for name, end := range map[string]func(net.Conn){"close": closes, "reset": resets} {
+		for name, end := range map[string]func(net.Conn){"close": func(net.Conn) {}, "reset": wiretest.Reset} {
 			for _, network := range []string{"", "tls", "unix"} {
 				for _, http10 := range []bool{false, network == ""} {
 					t.Run(fmt.Sprintf("%s/%d/%s/%s/1.0=%t", tt.method, tt.answers, name, network, http10), func(t *testing.T) {
@@ -115,9 +101,9 @@ func TestBothEnginesCountTheTimeOfALostAttempt(t *testing.T) {
 		url = "http://" + wiretest.Listen(t, func(conn net.Conn) {
 			select {
 			case <-first:
-				forgetful(1, closes)(conn)
+				forgetful(1, func(net.Conn) {})(conn)
 			default:
-				hang(conn)
+				wiretest.Hang(conn)
 			}
 		})
 		r = run(t, Config{URL: url}, load.Plan{VUs: 1, Iterations: 2, Timeout: time.Second})
@@ -133,23 +119,7 @@ func TestHTTP2SendsAgainWhatAnIdleConnectionLost(t *testing.T) {
 	if ok, why := loop.Supported(); !ok {
 		t.Skip(why)
 	}
-	url := "http://" + wiretest.Listen(t, func(conn net.Conn) {
-		if _, err := io.CopyN(io.Discard, conn, int64(len(http2.ClientPreface))); err != nil {
-			return
-		}
-		f := http2.NewFramer(conn, conn)
-		_ = f.WriteSettings()
-		for answered := false; ; {
-			got, err := f.ReadFrame()
-			if err != nil || got.Header().Type == http2.FrameHeaders && answered {
-				return
-			}
-			if headers, ok := got.(*http2.HeadersFrame); ok {
-				answered = true
-				_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: headers.StreamID, BlockFragment: []byte{0x88}, EndHeaders: true, EndStream: true}) // :status 200
-			}
-		}
-	})
+	url := "http://" + wiretest.Listen(t, wiretest.OnceOverHTTP2(false))
 	for method, want := range map[string][3]int64{"GET": {12, 11, 0}, "POST": {6, 0, 6}} {
 		r := runLoop(t, Config{URL: url, Method: method, HTTP2: true}, load.Plan{VUs: 1, Iterations: 12, Timeout: testenv.Patience})
 		if got := [3]int64{r.Completed, r.Resent, r.Errored[errkind.Stale]}; got != want {

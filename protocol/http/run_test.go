@@ -10,11 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/pace"
-	"contend/protocol/wire/wiretest"
 )
 
 func run(t *testing.T, url string, plan load.Plan) *load.Result {
@@ -47,25 +45,6 @@ func TestRunCountsWhatTheServerCounted(t *testing.T) {
 	if asked.Load() != 400 || r.Completed != 300 || r.Failed != 100 || len(r.Errored) != 0 {
 		t.Errorf("server: %d; completed %d, failed %d, errored %v; want 400; 300, 100, none",
 			asked.Load(), r.Completed, r.Failed, r.Errored)
-	}
-}
-
-func TestRunAgainstNobodyIsAllRefused(t *testing.T) {
-	r := run(t, "http://"+testenv.HeldAddress(t), load.Plan{VUs: 4, Iterations: 200, Timeout: 10 * time.Second})
-	if r.Completed != 0 || r.Errored[errkind.Refused] != 200 {
-		t.Errorf("completed %d, errored %v; want 0, 200 refused", r.Completed, r.Errored)
-	}
-}
-
-func TestRunAgainstASilentServerEndsInTime(t *testing.T) {
-	t.Parallel()
-	url := "http://" + wiretest.Listen(t, hang)
-	for _, timeout := range []time.Duration{0, 100 * time.Millisecond, time.Minute} {
-		r := run(t, url, load.Plan{VUs: 4, Duration: 300 * time.Millisecond, Timeout: timeout, Grace: 100 * time.Millisecond})
-		if r.Completed != 0 || r.Planned == 0 || r.Planned != r.Errored[errkind.Timeout]+r.Unfinished {
-			t.Errorf("timeout %v: planned %d, completed %d, errored %v, unfinished %d",
-				timeout, r.Planned, r.Completed, r.Errored, r.Unfinished)
-		}
 	}
 }
 

@@ -1,10 +1,8 @@
 package http
 
 import (
-	"bytes"
 	"crypto/tls"
 	"io"
-	"log/slog"
 	"net"
 	nethttp "net/http"
 	"net/http/httptest"
@@ -21,28 +19,6 @@ import (
 )
 
 var anyTLS = wire.TLS{Insecure: true}
-
-// secured serves TLS with serve, which closes the connection when it returns.
-func secured(serve func(net.Conn)) func(net.Conn) {
-	return func(conn net.Conn) {
-		secure := tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}})
-		if secure.Handshake() == nil {
-			serve(secure)
-			_ = secure.CloseWrite()
-		}
-	}
-}
-
-// Whatever a server sends, TLS does not change what it comes to.
-func TestHostileServersOverTLS(t *testing.T) {
-	t.Parallel()
-	for _, test := range hostile {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			checkHostileRuns(t, Config{URL: "https://" + wiretest.Listen(t, secured(test.serve)), TLS: anyTLS}, test.want...)
-		})
-	}
-}
 
 // A mangler does with what TLS writes, once it is told to, what it likes.
 type mangler struct {
@@ -76,50 +52,34 @@ func mangled(mangle func(conn net.Conn, record []byte) error) func(net.Conn) {
 
 func TestBrokenRecords(t *testing.T) {
 	t.Parallel()
+	late := []errkind.Kind{errkind.Timeout}
 	for _, test := range []struct {
 		name   string
-		mangle func(conn net.Conn, record []byte) error
+		mangle func(conn net.Conn, record []byte)
 		want   []errkind.Kind
 	}{
-		{"one byte is wrong", func(c net.Conn, r []byte) error {
-			r = bytes.Clone(r)
-			r[len(r)-1] ^= 1
-			_, err := c.Write(r)
-			hang(c)
-			return err
+		{"one byte is wrong", func(c net.Conn, r []byte) {
+			wiretest.Say(0, string(r[:len(r)-1])+string(r[len(r)-1]^1))(c)
 		}, []errkind.Kind{errkind.TLS}},
-		{"garbage between records", func(c net.Conn, _ []byte) error {
-			_, err := c.Write(bytes.Repeat([]byte("garbage"), 1000))
-			hang(c)
-			return err
-		}, []errkind.Kind{errkind.TLS}},
-		{"closes in a record", func(c net.Conn, r []byte) error {
-			_, _ = c.Write(r[:len(r)/2])
-			return io.ErrClosedPipe
-		}, []errkind.Kind{errkind.Closed}},
-		{"closes in a record's header", func(c net.Conn, r []byte) error {
-			_, _ = c.Write(r[:3])
-			return io.ErrClosedPipe
-		}, []errkind.Kind{errkind.Closed}},
-		{"resets in a record", func(c net.Conn, r []byte) error {
-			_, _ = c.Write(r[:len(r)/2])
-			time.Sleep(10 * time.Millisecond)
-			reset(c)
-			return io.ErrClosedPipe
-		}, []errkind.Kind{errkind.Reset}},
-		{"stops in a record", func(c net.Conn, r []byte) error {
-			_, _ = c.Write(r[:len(r)/2])
-			hang(c)
-			return io.ErrClosedPipe
-		}, []errkind.Kind{errkind.Timeout}},
-		{"a byte at a time, too slowly", func(c net.Conn, r []byte) error {
-			return dribble(c, r, 10*time.Millisecond)
-		}, []errkind.Kind{errkind.Timeout}},
+		{"garbage between records", func(c net.Conn, _ []byte) { wiretest.Say(0, strings.Repeat("garbage", 1000))(c) }, []errkind.Kind{errkind.TLS}},
+		{"ends in a record", func(c net.Conn, r []byte) { wiretest.Then(string(r[:len(r)/2]), wiretest.HalfClose)(c) }, []errkind.Kind{errkind.Closed}},
+		{"ends in a record's header", func(c net.Conn, r []byte) { wiretest.Then(string(r[:3]), wiretest.HalfClose)(c) }, []errkind.Kind{errkind.Closed}},
+		{"resets in a record", func(c net.Conn, r []byte) { wiretest.Then(string(r[:len(r)/2]), wiretest.Reset)(c) }, []errkind.Kind{errkind.Reset}},
+		{"stops in a record", func(c net.Conn, r []byte) { wiretest.Then(string(r[:len(r)/2]), wiretest.Hang)(c) }, late},
+		{"a byte at a time, too slowly", func(c net.Conn, r []byte) {
+			wiretest.Say(wiretest.Short/5, strings.Split(string(r), "")...)(c)
+		}, late},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			checkHostileRuns(t, Config{URL: "https://" + wiretest.Listen(t, mangled(test.mangle)), TLS: anyTLS}, test.want...)
-		})
+		for _, way := range hostile().Ways {
+			t.Run(test.name+"/"+way.Name, func(t *testing.T) {
+				t.Parallel()
+				address := wiretest.Listen(t, mangled(func(c net.Conn, record []byte) error {
+					test.mangle(c, record)
+					return io.ErrClosedPipe
+				}))
+				wiretest.Errs(t, way.Open(t, wiretest.Server{Address: address, Secure: true}), test.want...)
+			})
+		}
 	}
 }
 
@@ -145,38 +105,6 @@ func TestRecordsInPieces(t *testing.T) {
 				t.Errorf("completed %d, %d bytes, errors %v %v", r.Completed, r.BodyIn, r.Errored, r.Examples)
 			}
 		})
-	}
-}
-
-// The end of the run and timeouts cut handshakes off.
-func TestHandshakesWithoutEnd(t *testing.T) {
-	t.Parallel()
-	for name, serve := range map[string]func(net.Conn){
-		"silent": hang,
-		"dribbles": func(c net.Conn) {
-			_ = dribble(c, []byte(strings.Repeat("\x16\x03\x03\x40\x00", 100)), 20*time.Millisecond)
-		},
-	} {
-		for _, timeout := range []time.Duration{0, 50 * time.Millisecond} {
-			t.Run(name+timeout.String(), func(t *testing.T) {
-				t.Parallel()
-				overBothEngines(t, func(t *testing.T, run runner) {
-					start := time.Now()
-					plan := load.Plan{VUs: 4, Timeout: timeout, Iterations: 8, Grace: testenv.Patience}
-					if timeout == 0 { // only the end of the run ends them
-						plan.Duration, plan.Grace, plan.Iterations = 200*time.Millisecond, 50*time.Millisecond, 0
-					}
-					r := run(t, Config{URL: "https://" + wiretest.Listen(t, serve), TLS: anyTLS}, plan)
-					took := time.Since(start)
-					if r.Completed > 0 || r.Planned < 4 || r.Unfinished+r.Errored[errkind.Timeout] != r.Planned || r.Errored[errkind.Timeout] != plan.Iterations {
-						t.Errorf("completed %d, planned %d, unfinished %d, errors %v", r.Completed, r.Planned, r.Unfinished, r.Errored)
-					}
-					if took > testenv.Patience {
-						t.Errorf("took %v", took)
-					}
-				})
-			})
-		}
 	}
 }
 
@@ -207,7 +135,7 @@ func TestHTTP2WantsItsProtocolChosen(t *testing.T) {
 	for name, protocols := range map[string][]string{"another one": {"http/1.1"}, "none": nil} {
 		t.Run(name, func(t *testing.T) {
 			address := wiretest.Listen(t, func(conn net.Conn) {
-				hang(tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}, NextProtos: protocols}))
+				wiretest.Hang(tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}, NextProtos: protocols}))
 			})
 			r := runLoop(t, Config{URL: "https://" + address, TLS: anyTLS, HTTP2: true}, load.Plan{VUs: 2, Iterations: 6, Timeout: 10 * time.Second})
 			if r.Errored[errkind.Protocol] != 6 {
@@ -217,42 +145,15 @@ func TestHTTP2WantsItsProtocolChosen(t *testing.T) {
 	}
 }
 
-func TestTLSErrors(t *testing.T) {
+// A server of TLS answers in plain words who speaks none.
+func TestPlainToATLSPort(t *testing.T) {
 	t.Parallel()
-	start := func(handler nethttp.HandlerFunc, start func(*httptest.Server)) *httptest.Server {
-		s := httptest.NewUnstartedServer(handler)
-		s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
-		start(s)
-		t.Cleanup(s.Close)
-		return s
-	}
-	secure := start(echoMethod, (*httptest.Server).StartTLS)
-	plain := start(echoMethod, (*httptest.Server).Start)
-	_, plainPort, _ := net.SplitHostPort(plain.Listener.Addr().String())
-	t.Run("TLS to a plain port", func(t *testing.T) {
-		checkHostileRuns(t, Config{URL: "https://127.0.0.1:" + plainPort, TLS: anyTLS}, errkind.TLS)
-	})
-	t.Run("unknown authority", func(t *testing.T) { checkHostileRuns(t, Config{URL: secure.URL}, errkind.TLS) })
-	t.Run("wrong name", func(t *testing.T) {
-		checkHostileRuns(t, Config{URL: secure.URL, TLS: wire.TLS{CA: pemOf(secure), ServerName: "other.invalid"}}, errkind.TLS)
-	})
-	t.Run("silent", func(t *testing.T) {
-		t.Parallel()
-		checkHostileRuns(t, Config{URL: "https://" + wiretest.Listen(t, hang), TLS: anyTLS}, errkind.Timeout)
-	})
-	t.Run("closes", func(t *testing.T) {
-		checkHostileRuns(t, Config{URL: "https://" + wiretest.Listen(t, afterRequest(func(net.Conn) {})), TLS: anyTLS}, errkind.Closed)
-	})
-	t.Run("garbage", func(t *testing.T) {
-		checkHostileRuns(t, Config{URL: "https://" + wiretest.Listen(t, say(0, "garbage\r\n\r\n")), TLS: anyTLS}, errkind.TLS)
-	})
-	t.Run("plain to a TLS port", func(t *testing.T) {
-		overBothEngines(t, func(t *testing.T, run runner) {
-			c := Config{URL: "http://" + secure.Listener.Addr().String()}
-			r := run(t, c, load.Plan{VUs: 2, Iterations: 6, Timeout: 10 * time.Second})
-			if r.Failed != 6 || r.Statuses[400] != 6 {
-				t.Errorf("failed %d, errored %v, statuses %v; want 6 of status 400", r.Failed, r.Errored, r.Statuses)
-			}
-		})
+	secure := serveTLS(t, nil)
+	overBothEngines(t, func(t *testing.T, run runner) {
+		c := Config{URL: "http://" + secure.Listener.Addr().String()}
+		r := run(t, c, load.Plan{VUs: 2, Iterations: 6, Timeout: 10 * time.Second})
+		if r.Failed != 6 || r.Statuses[400] != 6 {
+			t.Errorf("failed %d, errored %v, statuses %v; want 6 of status 400", r.Failed, r.Errored, r.Statuses)
+		}
 	})
 }

@@ -3,7 +3,6 @@ package http
 import (
 	"bytes"
 	"context"
-	"encoding/pem"
 	"flag"
 	"fmt"
 	"io"
@@ -50,10 +49,6 @@ func newTestVU(t testing.TB, c Config) *vu {
 }
 
 func echoMethod(w nethttp.ResponseWriter, r *nethttp.Request) { _, _ = io.WriteString(w, r.Method) }
-
-func pemOf(s *httptest.Server) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-}
 
 // serveOn serves h on a listener of the given kind and returns its address.
 func serveOn(t *testing.T, network, address string, h nethttp.HandlerFunc) string {

@@ -3,185 +3,119 @@ package roundtrip
 import (
 	"bytes"
 	"context"
-	"io"
+	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 
 	"contend/errkind"
 	"contend/internal/testenv"
+	"contend/load"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
 
-const hostileTimeout = 100 * time.Millisecond
-
-// checkHostile does some iterations and wants an error of one of the kinds
-// from each, in time.
-func checkHostile(t *testing.T, c Config, kinds ...errkind.Kind) {
-	t.Helper()
-	wiretest.Hostile(t, newTestVU(t, c), hostileTimeout, kinds...)
+// hostile is what HTTP/2 has to survive, for each way to share connections.
+func hostile() wiretest.Protocol {
+	answer := func(length, body string) func(net.Conn) {
+		return wiretest.Streams(func(s wiretest.Stream) {
+			_ = s.Headers(false, ":status", "200", "content-length", length)
+			_ = s.WriteData(s.ID, true, []byte(body))
+		})
+	}
+	p := wiretest.Protocol{
+		Asked: wiretest.AskedOverHTTP2,
+		Answers: []string{wiretest.Frames(func(s wiretest.Stream) {
+			_ = s.Headers(false, ":status", "200", "content-length", "10")
+			_ = s.WriteData(s.ID, true, []byte("0123456789"))
+		})},
+		Foreign: []errkind.Kind{errkind.Protocol, errkind.Closed},
+		Resets:  []errkind.Kind{errkind.Reset, errkind.Closed},
+		Wants: map[string][]errkind.Kind{
+			"leaves, then silence":    {errkind.Timeout, errkind.Closed},
+			"endless interim answers": {errkind.Protocol, errkind.Timeout},
+		},
+		ALPN: []string{"h2"},
+		Peers: append(wiretest.OverHTTP2(":status", "200"),
+			wiretest.Peer{Name: "promises a frame", Serve: wiretest.AskedOverHTTP2(wiretest.Say(0, "\x00\x01\x02 garbage")), Want: []errkind.Kind{errkind.Timeout}},
+			wiretest.Peer{Name: "less than announced", Serve: answer("5", "abc"), Want: []errkind.Kind{errkind.Closed, errkind.Protocol}},
+			wiretest.Peer{Name: "more than announced", Serve: answer("2", "abc"), Want: []errkind.Kind{errkind.Protocol}},
+			wiretest.Peer{Name: "never begins", Serve: wiretest.Streams(func(s wiretest.Stream) { _ = s.WriteGoAway(0, http2.ErrCodeNo, nil) }), Want: []errkind.Kind{errkind.Closed}},
+			wiretest.Peer{Name: "refuses", Serve: wiretest.Streams(func(s wiretest.Stream) { _ = s.WriteRSTStream(s.ID, http2.ErrCodeRefusedStream) }), Want: []errkind.Kind{errkind.Reset}}),
+	}
+	for _, connections := range everyConnections {
+		p.Ways = append(p.Ways, over("2", connections))
+	}
+	return p
 }
 
-// Handlers that behave badly over each way to speak.
-var badHandlers = []struct {
-	name   string
-	handle http.HandlerFunc
-	want   []errkind.Kind
-}{
-	{"never answers", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, []errkind.Kind{errkind.Timeout}},
-	{"resets without an answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, []errkind.Kind{errkind.Reset}},
-	{"resets in the body", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "abc")
-		_ = http.NewResponseController(w).Flush()
-		time.Sleep(10 * time.Millisecond)
-		panic(http.ErrAbortHandler)
-	}, []errkind.Kind{errkind.Reset}},
-	{"endless body", func(w http.ResponseWriter, _ *http.Request) {
-		for more := bytes.Repeat([]byte("x"), 5000); ; {
-			if _, err := w.Write(more); err != nil {
-				return
+// over is a way of a version.
+func over(version string, connections wire.Connections) wiretest.Way {
+	return wiretest.Way{Name: fmt.Sprintf("HTTP/%s, %v", version, connections), Plain: version == "2", Secure: true, Alone: true,
+		Open: func(t testing.TB, s wiretest.Server) load.Target {
+			c := Config{URL: "http://" + s.Address, Version: version, Sharing: connections}
+			if s.Secure || version == "3" {
+				c.URL, c.TLS = "https://"+s.Address, wire.TLS{CA: s.CA, Insecure: s.CA == nil && !s.Strict, ServerName: s.Name}
 			}
-		}
-	}, []errkind.Kind{errkind.Timeout}},
-	{"dribbles its body", func(w http.ResponseWriter, r *http.Request) {
-		for r.Context().Err() == nil {
-			_, _ = io.WriteString(w, "x")
-			_ = http.NewResponseController(w).Flush()
-			time.Sleep(20 * time.Millisecond)
-		}
-	}, []errkind.Kind{errkind.Timeout}},
-	{"long header", func(w http.ResponseWriter, _ *http.Request) {
-		for i := range 100 {
-			w.Header().Add("X", strings.Repeat("y", 1000)+string(rune('a'+i%26)))
-		}
-	}, []errkind.Kind{errkind.Protocol}},
+			return newTarget(t, c)
+		}}
 }
 
-func TestBadHandlersAreErrorsOfTheirKindInTime(t *testing.T) {
+func TestHostileServers(t *testing.T) { hostile().Hostile(t) }
+
+func TestHostileHandlers(t *testing.T) {
 	t.Parallel()
-	for _, test := range badHandlers {
+	for _, h := range wiretest.Handlers {
 		onEvery(t, func(t *testing.T, w way, connections wire.Connections) {
 			if connections.N > 0 || connections.Sharing == wire.PerIteration {
 				return // like the others
 			}
 			t.Parallel()
-			c := w.config(t, test.handle)
+			c := w.config(t, h.Serve)
 			c.Sharing = connections
-			t.Run(test.name, func(t *testing.T) { checkHostile(t, c, test.want...) })
+			t.Run(h.Name, func(t *testing.T) { wiretest.Errs(t, newTarget(t, c), h.Want...) })
 		})
 	}
 }
 
-func TestNobodyIsAnErrorOfItsKind(t *testing.T) {
+func TestNobodyOfQUIC(t *testing.T) {
 	t.Parallel()
-	address := testenv.HeldAddress(t)
-	for _, w := range ways {
-		scheme := "https://"
-		if w.name == "h2c" {
-			scheme = "http://"
-		}
-		t.Run(w.name, func(t *testing.T) {
-			checkHostile(t, Config{URL: scheme + address, Version: w.version, TLS: w.trust()}, errkind.Refused)
-			checkHostile(t, Config{URL: scheme + "name.invalid", Version: w.version, TLS: w.trust()}, errkind.DNS, errkind.Timeout)
-		})
-	}
+	wiretest.Errs(t, newTarget(t, Config{URL: "https://" + testenv.HeldAddress(t), Version: "3"}), errkind.Refused)
+	wiretest.Errs(t, newTarget(t, Config{URL: "https://name.invalid", Version: "3"}), errkind.DNS, errkind.Timeout)
 }
 
-// say sends parts when the client's request has come, with pauses between them.
-func say(pause time.Duration, parts ...string) func(net.Conn) {
-	return func(conn net.Conn) {
-		if _, err := conn.Read(make([]byte, 4096)); err != nil {
-			return
+func TestRestarted(t *testing.T) {
+	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	streams := hostile()
+	streams.Restarted(t, func(t testing.TB, address string) func() {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Error(err)
+			return func() {}
 		}
-		for _, part := range parts {
-			if _, err := io.WriteString(conn, part); err != nil {
-				return
-			}
-			time.Sleep(pause)
+		s := &http.Server{Handler: handler, Protocols: new(http.Protocols)}
+		s.Protocols.SetUnencryptedHTTP2(true)
+		go func() { _ = s.Serve(l) }()
+		return func() { s.Close() }
+	}, errkind.Refused)
+	var quic wiretest.Protocol
+	for _, connections := range everyConnections {
+		quic.Ways = append(quic.Ways, over("3", connections))
+	}
+	quic.Restarted(t, func(t testing.TB, address string) func() {
+		conn, err := net.ListenPacket("udp", address)
+		for end := time.Now().Add(testenv.Patience); err != nil && time.Now().Before(end); conn, err = net.ListenPacket("udp", address) {
+			time.Sleep(20 * time.Millisecond) // a socket of somebody may have the port for a while
 		}
-		hang(conn)
-	}
-}
-
-// frames answers the first request by what is written.
-func frames(write func(f *http2.Framer, headers func(fields ...string) []byte)) func(net.Conn) {
-	return wiretest.Streams(func(f *http2.Framer, conn net.Conn, _ uint32) {
-		write(f, func(fields ...string) []byte {
-			var block bytes.Buffer
-			e := hpack.NewEncoder(&block)
-			for i := 0; i < len(fields); i += 2 {
-				_ = e.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
-			}
-			return block.Bytes()
-		})
-		hang(conn)
-	})
-}
-
-func TestHostileServersOfHTTP2(t *testing.T) {
-	t.Parallel()
-	endless := func(conn net.Conn) {
-		_, err := io.WriteString(conn, "\x00\x00\x00\x04\x00\x00\x00\x00\x00")
-		for err == nil {
-			_, err = io.WriteString(conn, strings.Repeat("\x00\x00\x08\x06\x01\x00\x00\x00\x0012345678", 100))
+		if err != nil {
+			t.Error(err)
+			return func() {}
 		}
-	}
-	for _, test := range []struct {
-		name  string
-		serve func(net.Conn)
-		want  []errkind.Kind
-	}{
-		{"closes at once", func(net.Conn) {}, []errkind.Kind{errkind.Closed, errkind.Reset}},
-		{"closes without an answer", func(c net.Conn) { _, _ = c.Read(make([]byte, 4096)) }, []errkind.Kind{errkind.Closed, errkind.Reset}},
-		{"resets", func(c net.Conn) {
-			_, _ = c.Read(make([]byte, 4096))
-			_ = c.(*net.TCPConn).SetLinger(0)
-		}, []errkind.Kind{errkind.Reset, errkind.Closed}},
-		{"never answers", hang, []errkind.Kind{errkind.Timeout}},
-		{"garbage", say(0, strings.Repeat("\xaa", 5000)), []errkind.Kind{errkind.Protocol, errkind.Closed}},
-		{"promises a frame", say(0, "\x00\x01\x02 garbage"), []errkind.Kind{errkind.Timeout}},
-		{"speaks HTTP/1.1", say(0, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), []errkind.Kind{errkind.Protocol, errkind.Closed}},
-		{"endless pings", endless, []errkind.Kind{errkind.Timeout, errkind.Protocol, errkind.Closed}},
-		{"dribbles", say(20*time.Millisecond, strings.Split("\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x01\x01\x05\x00\x00\x00\x01\x88", "")...), []errkind.Kind{errkind.Timeout}},
-		{"goes away", frames(func(f *http2.Framer, _ func(...string) []byte) { _ = f.WriteGoAway(0, http2.ErrCodeNo, nil) }), []errkind.Kind{errkind.Closed}},
-		{"goes away in anger", frames(func(f *http2.Framer, _ func(...string) []byte) {
-			_ = f.WriteGoAway(1, http2.ErrCodeEnhanceYourCalm, nil)
-		}), []errkind.Kind{errkind.Closed, errkind.Timeout}},
-		{"resets the stream", frames(func(f *http2.Framer, _ func(...string) []byte) { _ = f.WriteRSTStream(1, http2.ErrCodeRefusedStream) }), []errkind.Kind{errkind.Reset}},
-		{"no status", frames(func(f *http2.Framer, h func(...string) []byte) {
-			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h("x", "y"), EndHeaders: true, EndStream: true})
-		}), []errkind.Kind{errkind.Protocol}},
-		{"data before its header", frames(func(f *http2.Framer, _ func(...string) []byte) { _ = f.WriteData(1, true, []byte("x")) }), []errkind.Kind{errkind.Protocol}},
-		{"less than announced", frames(func(f *http2.Framer, h func(...string) []byte) {
-			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h(":status", "200", "content-length", "5"), EndHeaders: true})
-			_ = f.WriteData(1, true, []byte("abc"))
-		}), []errkind.Kind{errkind.Closed, errkind.Protocol}},
-		{"more than announced", frames(func(f *http2.Framer, h func(...string) []byte) {
-			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h(":status", "200", "content-length", "2"), EndHeaders: true})
-			_ = f.WriteData(1, true, []byte("abc"))
-		}), []errkind.Kind{errkind.Protocol}},
-		{"endless interim answers", frames(func(f *http2.Framer, h func(...string) []byte) {
-			for f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h(":status", "103"), EndHeaders: true}) == nil {
-			}
-		}), []errkind.Kind{errkind.Protocol, errkind.Timeout}},
-		{"endless continuations", frames(func(f *http2.Framer, h func(...string) []byte) {
-			err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h(":status", "200")})
-			for err == nil {
-				err = f.WriteContinuation(1, false, h("x", strings.Repeat("y", 10000)))
-			}
-		}), []errkind.Kind{errkind.Protocol, errkind.Closed}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			checkHostile(t, Config{URL: "http://" + wiretest.Listen(t, test.serve), Version: "2"}, test.want...)
-		})
-	}
+		return serveQUIC(conn, handler)
+	}, errkind.Timeout, errkind.Refused)
 }
 
 func TestHostileServersOfQUIC(t *testing.T) {
@@ -206,7 +140,7 @@ func TestHostileServersOfQUIC(t *testing.T) {
 					}
 				}
 			}()
-			checkHostile(t, Config{URL: "https://" + conn.LocalAddr().String(), Version: "3", TLS: wire.TLS{Insecure: true}}, errkind.Timeout)
+			wiretest.Errs(t, newTarget(t, Config{URL: "https://" + conn.LocalAddr().String(), Version: "3", TLS: wire.TLS{Insecure: true}}), errkind.Timeout)
 			conn.Close()
 			<-done
 		})
@@ -216,7 +150,7 @@ func TestHostileServersOfQUIC(t *testing.T) {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	ok := func(http.ResponseWriter, *http.Request) {}
-	ca := pemOf()
+	ca := wiretest.Authority()
 	for _, w := range ways[1:] {
 		c := w.config(t, ok)
 		for name, trust := range map[string]wire.TLS{"authority": {CA: ca}, "other name": {CA: ca, ServerName: "example.com"}} {
@@ -226,28 +160,14 @@ func TestTLS(t *testing.T) {
 			}
 		}
 		c.TLS = wire.TLS{}
-		checkHostile(t, c, errkind.TLS)
+		wiretest.Errs(t, newTarget(t, c), errkind.TLS)
 		c.TLS = wire.TLS{CA: ca, ServerName: "other.invalid"}
-		checkHostile(t, c, errkind.TLS)
+		wiretest.Errs(t, newTarget(t, c), errkind.TLS)
 	}
-	anyTLS := wire.TLS{Insecure: true}
-	t.Run("TLS to a plain port", func(t *testing.T) {
-		s := newServer(http.HandlerFunc(ok))
-		s.Start()
-		defer s.Close()
-		checkHostile(t, Config{URL: strings.Replace(s.URL, "http", "https", 1), Version: "2", TLS: anyTLS}, errkind.TLS)
-	})
-	t.Run("plain to a TLS port", func(t *testing.T) {
-		c := ways[1].config(t, ok)
-		checkHostile(t, Config{URL: strings.Replace(c.URL, "https", "http", 1), Version: "2"}, errkind.Protocol, errkind.Closed, errkind.Reset)
-	})
-	t.Run("silent", func(t *testing.T) {
-		checkHostile(t, Config{URL: "https://" + wiretest.Listen(t, hang), Version: "2", TLS: anyTLS}, errkind.Timeout)
-	})
 	t.Run("HTTP/1.1 only", func(t *testing.T) {
 		s := newServer(http.HandlerFunc(ok))
 		s.StartTLS()
 		defer s.Close()
-		checkHostile(t, Config{URL: s.URL, Version: "2", TLS: anyTLS}, errkind.TLS, errkind.Protocol)
+		wiretest.Errs(t, newTarget(t, Config{URL: s.URL, Version: "2", TLS: wire.TLS{Insecure: true}}), errkind.TLS, errkind.Protocol)
 	})
 }

@@ -1,11 +1,7 @@
 package roundtrip
 
 import (
-	"io"
-	"net"
 	"testing"
-
-	"golang.org/x/net/http2"
 
 	"contend/errkind"
 	"contend/internal/testenv"
@@ -27,26 +23,7 @@ func TestSendsAgainWhatAConnectionLost(t *testing.T) {
 		{"GET", true, [3]int64{12, 11, 0}},
 		{"POST", true, [3]int64{12, 11, 0}},
 	} {
-		url := "http://" + wiretest.Listen(t, func(conn net.Conn) {
-			if _, err := io.CopyN(io.Discard, conn, int64(len(http2.ClientPreface))); err != nil {
-				return
-			}
-			f := http2.NewFramer(conn, conn)
-			_ = f.WriteSettings()
-			for answered := false; ; {
-				got, err := f.ReadFrame()
-				headers, ok := got.(*http2.HeadersFrame)
-				switch {
-				case err != nil || ok && answered && !tt.refuses:
-					return
-				case ok && answered:
-					_ = f.WriteRSTStream(headers.StreamID, http2.ErrCodeRefusedStream)
-				case ok:
-					answered = true
-					_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: headers.StreamID, BlockFragment: []byte{0x88}, EndHeaders: true, EndStream: true}) // :status 200
-				}
-			}
-		})
+		url := "http://" + wiretest.Listen(t, wiretest.OnceOverHTTP2(tt.refuses))
 		r := run(t, Config{URL: url, Version: "2", Method: tt.method}, load.Plan{VUs: 1, Iterations: 12, Timeout: testenv.Patience})
 		if got := [3]int64{r.Completed, r.Resent, r.Errored[errkind.Stale]}; got != tt.want {
 			t.Errorf("%s, refuses %t: %v, want %v: %v %v", tt.method, tt.refuses, got, tt.want, r.Errored, r.Examples)

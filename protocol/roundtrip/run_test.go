@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"contend/errkind"
-	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 )
@@ -167,59 +166,3 @@ func (l pipeListener) Accept() (net.Conn, error) {
 func (l pipeListener) Close() error { return nil }
 
 func (l pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
-
-// The server is killed while the hundredth request is under way and started again;
-// the run finds it and accounts for what happened meanwhile.
-func TestRunSurvivesARestart(t *testing.T) {
-	t.Parallel()
-	for _, connections := range everyConnections {
-		t.Run(connections.String(), func(t *testing.T) {
-			t.Parallel()
-			var answered atomic.Int64
-			half := make(chan struct{})
-			ctx, enough := context.WithTimeout(context.Background(), testenv.Patience)
-			defer enough()
-			handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-				switch answered.Add(1) {
-				case 100:
-					close(half)
-					<-r.Context().Done()
-				case 300:
-					enough()
-				}
-			})
-			conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			address := conn.LocalAddr().String()
-			stop := serveQUIC(conn, handler)
-			var restart sync.WaitGroup
-			restart.Go(func() {
-				<-half
-				stop()
-				// A socket of somebody may have the port for a while.
-				for conn, err = net.ListenPacket("udp", address); err != nil && ctx.Err() == nil; conn, err = net.ListenPacket("udp", address) {
-					time.Sleep(20 * time.Millisecond)
-				}
-				if err == nil {
-					stop = serveQUIC(conn, handler)
-				}
-			})
-			c := Config{URL: "https://" + address, Version: "3", TLS: wire.TLS{Insecure: true}, Sharing: connections}
-			r, runErr := load.Run(ctx, "h3", newTarget(t, c), load.Plan{VUs: 4, Duration: 2 * testenv.Patience, Timeout: time.Second})
-			restart.Wait()
-			if err != nil {
-				t.Fatal(err)
-			}
-			stop()
-			if runErr != nil {
-				t.Fatal(runErr)
-			}
-			sum := r.Completed + r.Failed + r.ErroredTotal() + r.Dropped + r.Unfinished
-			if sum != r.Planned || answered.Load() < 300 || r.ErroredTotal()+r.Resent == 0 {
-				t.Errorf("planned %d, accounted for %d, %d answers, errored %v", r.Planned, sum, answered.Load(), r.Errored)
-			}
-		})
-	}
-}

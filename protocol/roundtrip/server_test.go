@@ -3,10 +3,8 @@ package roundtrip
 import (
 	"context"
 	"crypto/tls"
-	"encoding/pem"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -94,12 +92,6 @@ func serveQUIC(conn net.PacketConn, handler http.Handler) (stop func()) {
 		})
 	}
 }
-
-func pemOf() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: wiretest.Certificate().Certificate[0]})
-}
-
-func hang(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
 func newTestVU(t testing.TB, c Config) *vu {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -14,8 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"contend/errkind"
-	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
 	"contend/pace"
@@ -23,6 +25,11 @@ import (
 	"contend/protocol/wire/wiretest"
 	"contend/setting"
 )
+
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
+	goleak.VerifyTestMain(m)
+}
 
 // portable hides from the engine that a target can be driven by event loops.
 type portable struct{ load.Target }
@@ -115,42 +122,68 @@ func TestOpenModel(t *testing.T) {
 	})
 }
 
-// A hostile server ends in errors of its kind, in time and in bounded memory.
-func TestHostile(t *testing.T) {
-	request := make([]byte, 2)
-	answer := func(text string) func(net.Conn) {
+// hostile is what both engines have to survive, with keep-alive and without.
+func hostile() wiretest.Protocol {
+	const answer = "0123456789abcdef\x00\x01"
+	asked := func(serve func(net.Conn)) func(net.Conn) {
 		return func(conn net.Conn) {
-			_, _ = io.ReadFull(conn, make([]byte, len(request)))
-			_, _ = io.WriteString(conn, text)
-			_, _ = io.Copy(io.Discard, conn)
-		}
-	}
-	for name, test := range map[string]struct {
-		address string
-		want    errkind.Kind
-	}{
-		"endless": {wiretest.Listen(t, func(conn net.Conn) {
-			for {
-				if _, err := conn.Write(bytes.Repeat([]byte("x"), 4096)); err != nil {
+			for request := make([]byte, 1); request[0] != '\n'; {
+				if _, err := io.ReadFull(conn, request); err != nil {
 					return
 				}
 			}
-		}), errkind.Protocol},
-		"more than the answer": {wiretest.Listen(t, answer("a\r\nb")), errkind.Protocol},
-		"cut off":              {wiretest.Listen(t, func(conn net.Conn) { _, _ = io.ReadFull(conn, make([]byte, 2)) }), errkind.Closed},
-		"silent":               {wiretest.Listen(t, answer("a\r")), errkind.Timeout},
-		"nobody":               {testenv.HeldAddress(t), errkind.Refused},
-	} {
-		t.Run(name, func(t *testing.T) {
-			overBothEngines(t, func(t *testing.T, run func(Config, load.Plan) *load.Result) {
-				c := Config{URL: "tcp://" + test.address, Data: Escaped(request), Until: Escaped("\r\n"), MaxMessage: 64 << 10}
-				r := run(c, load.Plan{VUs: 2, Iterations: 4, Timeout: 500 * time.Millisecond, Grace: testenv.Patience})
-				if r.Errored[test.want] != 4 {
-					t.Errorf("errors %v, want 4 of kind %s", r.Errored, test.want)
-				}
-			})
-		})
+			serve(conn)
+		}
 	}
+	p := wiretest.Protocol{
+		Asked: asked, Answers: []string{answer},
+		Foreign: []errkind.Kind{errkind.Closed}, // no answer up to the end
+		Peers: []wiretest.Peer{
+			{Name: "endless", Serve: asked(wiretest.Endless("", strings.Repeat("x", 4096))), Want: []errkind.Kind{errkind.Protocol}, Endless: true},
+			{Name: "unasked", Serve: wiretest.Endless("", strings.Repeat("x", 4096)), Want: []errkind.Kind{errkind.Protocol}, Endless: true},
+			{Name: "more than the answer", Serve: asked(wiretest.Say(0, answer+"b")), Want: []errkind.Kind{errkind.Protocol}},
+		},
+	}
+	for _, event := range []bool{false, true} {
+		for _, each := range []bool{false, true} {
+			if ok, _ := loop.Supported(); event && !ok {
+				continue
+			}
+			p.Ways = append(p.Ways, wiretest.Way{Name: fmt.Sprintf("loop=%t, close=%t", event, each), Plain: true,
+				Open: func(t testing.TB, s wiretest.Server) load.Target {
+					target, err := Open(t.Context(), Config{URL: "tcp://" + s.Address, Data: Escaped("a\n"), Until: Escaped("\x00\x01"),
+						MaxMessage: 64 << 10, NoKeepAlive: each}, wire.Surroundings{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if event {
+						return target
+					}
+					return portable{target}
+				}})
+		}
+	}
+	return p
+}
+
+func TestHostileServers(t *testing.T) { hostile().Hostile(t) }
+
+func TestRestarted(t *testing.T) {
+	hostile().Restarted(t, func(t testing.TB, address string) func() {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Error(err)
+			return func() {}
+		}
+		return wiretest.Serve(l, func(conn net.Conn) {
+			for from := bufio.NewReader(conn); ; {
+				if _, err := from.ReadBytes('\n'); err != nil {
+					return
+				}
+				_, _ = conn.Write([]byte("\x00\x01"))
+			}
+		})
+	}, errkind.Refused)
 }
 
 // An end of the context interrupts an iteration.

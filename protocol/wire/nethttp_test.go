@@ -30,7 +30,7 @@ func TestTextsOfNetHTTP(t *testing.T) {
 		"shutdown":               {wiretest.Streams(sendsAway(http2.ErrCodeNo)), 0, false, shutsDown, ShutsDown},
 		"shutdown is an end":     {wiretest.Streams(sendsAway(http2.ErrCodeNo)), 0, false, goneAway, IsGone},
 		"sent away":              {wiretest.Streams(sendsAway(http2.ErrCodeProtocol)), 0, false, goneAway, IsGone},
-		"no answer to a ping":    {wiretest.Streams(func(*http2.Framer, net.Conn, uint32) {}), 0, false, pingLost, IsGone},
+		"no answer to a ping":    {wiretest.Streams(func(wiretest.Stream) {}), 0, false, pingLost, IsGone},
 		"never started":          {neverStarts, 0, true, neverStarted, IsGone},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,13 +106,12 @@ func answersOnce(conn net.Conn) {
 // neverStarts closes a connection of HTTP/2 before it says anything.
 func neverStarts(conn net.Conn) {
 	_, _ = io.ReadFull(conn, make([]byte, len(http2.ClientPreface)))
-	_ = conn.(*net.TCPConn).CloseWrite() // with something unread, Close would reset it
-	_, _ = io.Copy(io.Discard, conn)
+	wiretest.HalfClose(conn)
 }
 
-func resets(f *http2.Framer, _ net.Conn, id uint32) { _ = f.WriteRSTStream(id, http2.ErrCodeInternal) }
+func resets(s wiretest.Stream) { _ = s.WriteRSTStream(s.ID, http2.ErrCodeInternal) }
 
 // sendsAway says that no stream was taken.
-func sendsAway(code http2.ErrCode) func(*http2.Framer, net.Conn, uint32) {
-	return func(f *http2.Framer, _ net.Conn, _ uint32) { _ = f.WriteGoAway(0, code, nil) }
+func sendsAway(code http2.ErrCode) func(wiretest.Stream) {
+	return func(s wiretest.Stream) { _ = s.WriteGoAway(0, code, nil) }
 }

@@ -1,7 +1,6 @@
 package ws
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"reflect"
@@ -15,7 +14,6 @@ import (
 	"github.com/gobwas/ws/wsutil"
 
 	"contend/errkind"
-	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
@@ -123,7 +121,7 @@ func TestReceiveCountsMessages(t *testing.T) {
 					}
 				}
 				_ = ws.WriteFrame(conn, ws.NewCloseFrame(ws.NewCloseFrameBody(ws.StatusNormalClosure, "")))
-				hang(conn)
+				wiretest.Hang(conn)
 			}))
 			target := newTarget(t, Config{URL: "ws://" + addr, Connections: connections, Mode: Receive, Check: contains("news")})
 			r := run(t, target, load.Plan{VUs: 4, Iterations: 400, Timeout: 10 * time.Second})
@@ -153,108 +151,6 @@ func TestMessagesNobodyWaitsForArePassedOver(t *testing.T) {
 	r := run(t, target, load.Plan{VUs: 2, Iterations: 100, Timeout: 10 * time.Second})
 	if r.Completed != 100 {
 		t.Errorf("completed %d; want 100", r.Completed)
-	}
-}
-
-func TestRunAgainstNobodyIsAllRefused(t *testing.T) {
-	for _, connections := range everyConnections {
-		target := newTarget(t, Config{URL: "ws://" + testenv.HeldAddress(t), Connections: connections})
-		r := run(t, target, load.Plan{VUs: 4, Iterations: 100, Timeout: 10 * time.Second})
-		if r.Completed != 0 || r.Errored[errkind.Refused] != 100 {
-			t.Errorf("%v: completed %d, errored %v; want 0, 100 refused", connections, r.Completed, r.Errored)
-		}
-	}
-}
-
-func TestRunAgainstASilentServerEndsInTime(t *testing.T) {
-	t.Parallel()
-	for name, serve := range map[string]func(net.Conn){"no handshake": hang, "no answer": upgraded(hang)} {
-		for _, connections := range everyConnections {
-			for _, timeout := range []time.Duration{0, 50 * time.Millisecond, time.Minute} {
-				t.Run(fmt.Sprintf("%s/%v/%v", name, connections, timeout), func(t *testing.T) {
-					t.Parallel()
-					target := newTarget(t, Config{URL: "ws://" + wiretest.Listen(t, serve), Connections: connections})
-					r := run(t, target, load.Plan{VUs: 4, Duration: 200 * time.Millisecond, Timeout: timeout, Grace: 100 * time.Millisecond})
-					// The answers' order is lost with the first timeout.
-					errored := r.Errored[errkind.Timeout] + r.Errored[errkind.Closed]
-					if r.Completed != 0 || r.Planned == 0 || r.Planned != errored+r.Unfinished {
-						t.Errorf("planned %d, completed %d, errored %v, unfinished %d", r.Planned, r.Completed, r.Errored, r.Unfinished)
-					}
-				})
-			}
-		}
-	}
-}
-
-// The server is killed after 100 answers and started again; the run finds it
-// and accounts for what happened meanwhile.
-func TestRunSurvivesARestart(t *testing.T) {
-	t.Parallel()
-	for _, connections := range everyConnections {
-		t.Run(connections.String(), func(t *testing.T) {
-			t.Parallel()
-			address := testenv.HeldAddress(t)
-			l, err := net.Listen("tcp", address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var answered, after atomic.Int64
-			var back atomic.Bool
-			var once sync.Once
-			half, refused := make(chan struct{}), make(chan struct{})
-			ctx, enough := context.WithTimeout(context.Background(), testenv.Patience)
-			defer enough()
-			serve := answering(func(m []byte) []byte {
-				if answered.Add(1) == 100 {
-					close(half)
-				}
-				if back.Load() && after.Add(1) == 200 {
-					enough()
-				}
-				return m
-			})
-			stop := wiretest.Serve(l, serve)
-			var restart sync.WaitGroup
-			restart.Go(func() {
-				await(ctx, half)
-				stop()
-				await(ctx, refused)
-				if l, err = net.Listen("tcp", address); err == nil {
-					stop = wiretest.Serve(l, serve)
-				}
-				back.Store(true)
-			})
-			target := newTarget(t, Config{URL: "ws://" + address, Connections: connections, Message: []byte("x")})
-			plan := load.Plan{VUs: 4, Duration: 2 * testenv.Patience, Timeout: testenv.Patience}
-			plan.Sample = func(s load.Sample) {
-				if errkind.Of(s.Err) == errkind.Refused {
-					once.Do(func() { close(refused) })
-				}
-			}
-			r, runErr := load.Run(ctx, "ws", target, plan)
-			restart.Wait()
-			if err != nil {
-				t.Fatal(err)
-			}
-			stop()
-			if runErr != nil {
-				t.Fatal(runErr)
-			}
-			sum := r.Completed + r.Failed + r.ErroredTotal() + r.Dropped + r.Unfinished
-			if sum != r.Planned || answered.Load() < 300 || r.Errored[errkind.Refused] == 0 {
-				t.Errorf("planned %d, accounted for %d, %d answers, errored %v", r.Planned, sum, answered.Load(), r.Errored)
-			}
-			if lost := answered.Load() - r.Completed; lost < 0 || lost > 8 { // on their way when killed, or at the end
-				t.Errorf("the server answered %d, completed %d", answered.Load(), r.Completed)
-			}
-		})
-	}
-}
-
-func await(ctx context.Context, event <-chan struct{}) {
-	select {
-	case <-event:
-	case <-ctx.Done():
 	}
 }
 

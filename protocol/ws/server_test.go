@@ -92,34 +92,6 @@ func afterMessage(serve func(net.Conn)) func(net.Conn) {
 	})
 }
 
-func say(pause time.Duration, parts ...string) func(net.Conn) {
-	return func(conn net.Conn) {
-		for _, part := range parts {
-			if _, err := io.WriteString(conn, part); err != nil {
-				return
-			}
-			time.Sleep(pause)
-		}
-		hang(conn)
-	}
-}
-
-func endless(start, more string) func(net.Conn) {
-	return func(conn net.Conn) {
-		_, err := io.WriteString(conn, start)
-		for err == nil {
-			_, err = io.WriteString(conn, more)
-		}
-	}
-}
-
-func hang(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
-
-func reset(conn net.Conn) {
-	_ = conn.(*net.TCPConn).SetLinger(0)
-	conn.Close()
-}
-
 func newTarget(t testing.TB, c Config) *Target {
 	t.Helper()
 	target, err := New(c)

@@ -82,7 +82,7 @@ func TestACompressedSocket(t *testing.T) {
 		}
 		ws.Cipher(payload, h.Mask, 0)
 		_ = ws.WriteFrame(conn, ws.Frame{Header: ws.Header{Fin: true, Rsv: h.Rsv, OpCode: ws.OpText, Length: h.Length}, Payload: payload})
-		hang(conn)
+		wiretest.Hang(conn)
 	})
 	s, answer, err := DialSocket(context.Background(), &url.URL{Scheme: "ws", Host: addr, Path: "/"}, SocketOptions{Compress: true, MaxMessage: 1000})
 	if err != nil || s == nil {

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/gobwas/ws"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
@@ -34,15 +34,10 @@ func startServer(t *testing.T, start func(*httptest.Server)) *httptest.Server {
 	return s
 }
 
-func pemOf(certificate *x509.Certificate) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw})
-}
-
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	secure := startServer(t, (*httptest.Server).StartTLS)
-	plain := startServer(t, (*httptest.Server).Start)
-	ca := pemOf(secure.Certificate())
+	ca := testenv.PEM(secure.Certificate().Raw)
 	url := strings.Replace(secure.URL, "https", "wss", 1)
 	for name, c := range map[string]Config{
 		"any":        {URL: url, TLS: wire.TLS{Insecure: true}},
@@ -57,26 +52,6 @@ func TestTLS(t *testing.T) {
 			}
 		}
 	}
-	anyTLS := wire.TLS{Insecure: true}
-	t.Run("TLS to a plain port", func(t *testing.T) {
-		checkHostile(t, Config{URL: strings.Replace(plain.URL, "http", "wss", 1), TLS: anyTLS}, errkind.TLS)
-	})
-	t.Run("unknown authority", func(t *testing.T) { checkHostile(t, Config{URL: url}, errkind.TLS) })
-	t.Run("wrong name", func(t *testing.T) {
-		checkHostile(t, Config{URL: url, TLS: wire.TLS{CA: ca, ServerName: "other.invalid"}}, errkind.TLS)
-	})
-	t.Run("silent", func(t *testing.T) {
-		checkHostile(t, Config{URL: "wss://" + wiretest.Listen(t, hang), TLS: anyTLS}, errkind.Timeout)
-	})
-	t.Run("closes", func(t *testing.T) {
-		checkHostile(t, Config{URL: "wss://" + wiretest.Listen(t, func(net.Conn) {}), TLS: anyTLS}, errkind.Closed, errkind.Reset)
-	})
-	t.Run("garbage", func(t *testing.T) {
-		checkHostile(t, Config{URL: "wss://" + wiretest.Listen(t, say(0, "garbage\r\n\r\n")), TLS: anyTLS}, errkind.TLS)
-	})
-	t.Run("plain to a TLS port", func(t *testing.T) { // which answers in HTTP/1.0
-		checkHostile(t, Config{URL: strings.Replace(secure.URL, "https", "ws", 1)}, errkind.Protocol)
-	})
 }
 
 func TestClientCertificate(t *testing.T) {
@@ -90,9 +65,9 @@ func TestClientCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := strings.Replace(secure.URL, "https", "wss", 1)
-	identity := wire.TLS{Insecure: true, Certificate: pemOf(secure.Certificate()), Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})}
+	identity := wire.TLS{Insecure: true, Certificate: testenv.PEM(secure.Certificate().Raw), Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})}
 	if out, err := newTestVU(t, newTarget(t, Config{URL: url, TLS: identity})).Do(context.Background()); err != nil {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	checkHostile(t, Config{URL: url, TLS: wire.TLS{Insecure: true}}, errkind.TLS)
+	wiretest.Errs(t, newTarget(t, Config{URL: url, TLS: wire.TLS{Insecure: true}}), errkind.TLS)
 }

@@ -66,7 +66,7 @@ func TestAKnownDelayIsMeasured(t *testing.T) {
 
 func TestTimeoutIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		target, err := New(Config{URL: "ws://pipe/", Message: []byte("x"), Dial: piped(upgraded(hang))})
+		target, err := New(Config{URL: "ws://pipe/", Message: []byte("x"), Dial: piped(upgraded(wiretest.Hang))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestBytesAreCounted(t *testing.T) {
 }
 
 func TestMessagesMayComeInPartsWithPingsBetween(t *testing.T) {
-	addr := wiretest.Listen(t, afterMessage(say(0, "\x01\x03abc", "\x89\x01p", "\x00\x00", "\x00\x02de", "\x80\x01f")))
+	addr := wiretest.Listen(t, afterMessage(wiretest.Say(0, "\x01\x03abc", "\x89\x01p", "\x00\x00", "\x00\x02de", "\x80\x01f")))
 	target := newTarget(t, Config{URL: "ws://" + addr, Message: []byte("x"), Check: contains("abcdef")})
 	out, err := newTestVU(t, target).Do(context.Background())
 	if err != nil || out.Failed || out.BodyIn != 6 || out.BytesIn != 14 {
@@ -252,7 +252,7 @@ func TestAConnectionClosedWhileIdleIsOpenedAgain(t *testing.T) {
 		if m, _, err := wsutil.ReadClientData(conn); err == nil {
 			_ = wsutil.WriteServerText(conn, m)
 			_ = ws.WriteFrame(conn, ws.NewCloseFrame(ws.NewCloseFrameBody(ws.StatusGoingAway, "idle")))
-			hang(conn)
+			wiretest.Hang(conn)
 		}
 	}))
 	v := newTestVU(t, newTarget(t, Config{URL: "ws://" + addr, Message: []byte("x")}))

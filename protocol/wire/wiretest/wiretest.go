@@ -1,14 +1,11 @@
-// Package wiretest holds what tests of network targets share: servers that they script
-// byte by byte, and the errors that they expect.
+// Package wiretest is what tests of network targets share: servers that they script byte by byte, and a kit of hostile
+// servers that every protocol has to survive: [Protocol].
 package wiretest
 
 import (
-	"io"
 	"net"
 	"sync"
 	"testing"
-
-	"golang.org/x/net/http2"
 )
 
 // Listen serves each connection with serve, closes it afterwards, and waits for
@@ -22,26 +19,6 @@ func Listen(t testing.TB, serve func(net.Conn)) string {
 	}
 	t.Cleanup(Serve(l, serve))
 	return l.Addr().String()
-}
-
-// Streams serves a connection of HTTP/2: it does something about each request, and answers nothing else.
-func Streams(about func(f *http2.Framer, conn net.Conn, stream uint32)) (serve func(net.Conn)) {
-	return func(conn net.Conn) {
-		if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
-			return
-		}
-		f := http2.NewFramer(conn, conn)
-		_ = f.WriteSettings()
-		for {
-			frame, err := f.ReadFrame()
-			if err != nil {
-				return
-			}
-			if headers, ok := frame.(*http2.HeadersFrame); ok {
-				about(f, conn, headers.StreamID)
-			}
-		}
-	}
 }
 
 // Serve is Listen on a listener that is given; stop ends it.

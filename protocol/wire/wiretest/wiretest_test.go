@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"contend/errkind"
 	"contend/load"
@@ -41,30 +40,25 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A failing VU ends each iteration in the same way.
-type failing struct {
-	out load.Outcome
-	err error
-}
-
-func (f failing) Do(context.Context) (load.Outcome, error) { return f.out, f.err }
-func (failing) SetTimeout(time.Duration)                   {}
-
-func TestHostile(t *testing.T) {
+// Each iteration of a target ends in the same way.
+func TestErrs(t *testing.T) {
 	reset, late := &errkind.Error{Kind: errkind.Reset, Err: errors.New("x")}, &errkind.Error{Kind: errkind.Timeout, Err: errors.New("x")}
 	for _, tt := range []struct {
-		vu    failing
+		out   load.Outcome
+		err   error
 		kinds []errkind.Kind
-		want  int // two iterations
+		want  int // complaints about two iterations
 	}{
-		{failing{err: reset}, []errkind.Kind{errkind.Closed, errkind.Reset}, 0},
-		{failing{err: reset}, []errkind.Kind{errkind.Closed}, 2},
-		{failing{load.Outcome{Status: 200}, reset}, []errkind.Kind{errkind.Reset}, 2},
-		{failing{err: late}, []errkind.Kind{errkind.Timeout}, 2}, // too early
+		{load.Outcome{}, reset, []errkind.Kind{errkind.Closed, errkind.Reset}, 0},
+		{load.Outcome{}, reset, []errkind.Kind{errkind.Closed}, 2},
+		{load.Outcome{Request: "a"}, reset, []errkind.Kind{errkind.Reset}, 2},
+		{load.Outcome{}, late, []errkind.Kind{errkind.Timeout}, 2}, // too early
+		{load.Outcome{}, nil, []errkind.Kind{errkind.Closed}, 3},   // and no errors in the sum
 	} {
 		c := &counting{TB: t}
-		if Hostile(c, tt.vu, time.Minute, tt.kinds...); c.errors != tt.want {
-			t.Errorf("%v of %v: %d complaints, want %d", tt.vu, tt.kinds, c.errors, tt.want)
+		Errs(c, load.Func(func(context.Context) (load.Outcome, error) { return tt.out, tt.err }), tt.kinds...)
+		if c.errors != tt.want {
+			t.Errorf("%v, %v of %v: %d complaints, want %d", tt.out, tt.err, tt.kinds, c.errors, tt.want)
 		}
 	}
 }
