@@ -131,9 +131,14 @@ func (s *Server) Kill() {
 	<-s.done
 }
 
-// Freeze has the server say nothing any more, on connections that stay, until it is killed.
-func (s *Server) Freeze() {
-	if err := exec.Command("kill", "-STOP", strconv.Itoa(s.cmd.Process.Pid)).Run(); err != nil {
+// Freeze has the server say nothing any more, on connections that stay, until it is thawed or killed.
+func (s *Server) Freeze() { s.signal("-STOP") }
+
+// Thaw ends that.
+func (s *Server) Thaw() { s.signal("-CONT") }
+
+func (s *Server) signal(name string) {
+	if err := exec.Command("kill", name, strconv.Itoa(s.cmd.Process.Pid)).Run(); err != nil {
 		s.t.Fatal(err)
 	}
 }

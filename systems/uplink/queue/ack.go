@@ -1,8 +1,10 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -152,6 +154,8 @@ func (a *acker) send(ctx context.Context, in *Intake) error {
 	if len(a.cmds) == 0 {
 		return nil
 	}
+	ctx, cancel := in.redis.promptly(ctx)
+	defer cancel()
 	var failed error
 	for i, reply := range in.redis.client.DoMulti(ctx, a.cmds...) {
 		part, err := a.parts[i], reply.Error()
@@ -196,65 +200,108 @@ func (p ackPart) failed() {
 }
 
 // trim cuts off what lies before the oldest entry that somebody has not
-// acknowledged: of the sources that this instance reads, since no other does.
+// acknowledged: of the sources that this instance reads, since no other does. It asks all servers at once.
 func (in *Intake) trim(ctx context.Context) error {
-	var failed error
-	for _, set := range []*sourceSet{in.owned, in.forwarded} {
-		for _, s := range set.list() {
-			if err := in.trimSource(ctx, s); err != nil && !isSpoilt(err) {
-				failed = err
-			}
+	ctx, cancel := in.redis.promptly(ctx)
+	defer cancel()
+	var list []trimming
+	var asks, cuts []rueidis.Completed
+	for _, s := range slices.Concat(in.owned.list(), in.forwarded.list()) {
+		s.mu.Lock()
+		if s.dirty {
+			list = append(list, trimming{source: s, newest: s.newest})
+			asks = append(asks, in.redis.cmd("XPENDING", s.key, group, "-", "+", "1"))
 		}
+		s.dirty = false
+		s.mu.Unlock()
+	}
+	var failed error
+	cutting := list[:0]
+	for i, reply := range in.redis.client.DoMulti(ctx, asks...) {
+		t := list[i]
+		if t.err = t.look(reply); t.err == nil {
+			cuts = append(cuts, t.command(in.redis))
+			cutting = append(cutting, t)
+			continue
+		}
+		failed = cmp.Or(t.end(), failed)
+	}
+	for i, reply := range in.redis.client.DoMulti(ctx, cuts...) {
+		t := &cutting[i]
+		var n int64
+		if n, t.err = reply.AsInt64(); t.renews() {
+			in.renewed(t, n)
+		} else {
+			in.count.trimmed.Add(uint64(max(0, n)))
+		}
+		failed = cmp.Or(t.end(), failed)
 	}
 	return failed
 }
 
-func (in *Intake) trimSource(ctx context.Context, s *source) error {
-	s.mu.Lock()
-	newest, dirty := s.newest, s.dirty
-	s.dirty = false
-	s.mu.Unlock()
-	if !dirty {
-		return nil
-	}
-	// What is read from here on is newer than newest, so that it cannot be cut off.
-	oldest, ok, err := in.oldestPending(ctx, s)
-	if err == nil {
-		keep := newest.next()
-		if ok && oldest.less(keep) {
-			keep = oldest
-		}
-		var e encoder
-		e.args = append(e.args, s.key, "MINID", "~")
-		e.id(keep)
-		var n int64
-		n, err = in.redis.do(ctx, append([]string{"XTRIM"}, e.args...)...).AsInt64()
-		in.count.trimmed.Add(uint64(max(0, n)))
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dirty = s.dirty || err != nil && !isSpoilt(err)
-	s.held = ok && newest.millis > oldest.millis+uint64(heldAfter.Milliseconds())
-	return err
+// A trimming is one of a source.
+type trimming struct {
+	source  *source
+	newest  entryID // what is read from here on is newer, so that it cannot be cut off
+	oldest  entryID // that was delivered to anybody and not acknowledged
+	pending bool    // there is one
+	err     error
 }
 
-// oldestPending finds the oldest entry that was delivered to anybody and not
-// acknowledged; false: there is none.
-func (in *Intake) oldestPending(ctx context.Context, s *source) (entryID, bool, error) {
-	items, err := in.redis.do(ctx, "XPENDING", s.key, group, "-", "+", "1").ToArray()
+func (t *trimming) look(reply rueidis.RedisResult) error {
+	items, err := reply.ToArray()
 	if err != nil || len(items) == 0 {
-		return entryID{}, false, err
+		return err
 	}
 	item, err := items[0].ToArray()
 	if err != nil || len(item) == 0 {
-		return entryID{}, false, err
+		return err
 	}
-	text, _ := item[0].ToString()
-	id, ok := parseID(text)
-	if !ok {
-		return id, false, fmt.Errorf("%s: %.40q is no entry", s.key, text)
+	t.oldest, t.pending = parseID(text(item[0]))
+	if !t.pending {
+		return fmt.Errorf("%s: %.40q is no entry", t.source.key, text(item[0]))
 	}
-	return id, true, nil
+	return nil
+}
+
+// renews says that nothing is pending in a stream that takes no more entries.
+func (t *trimming) renews() bool { return t.newest == lastID && !t.pending }
+
+func (t *trimming) command(r *Redis) rueidis.Completed {
+	if t.renews() {
+		return r.renewal(t.source.key, group)
+	}
+	keep := t.newest.next()
+	if t.pending && (t.newest == lastID || t.oldest.less(keep)) {
+		keep = t.oldest
+	}
+	e := encoder{args: []string{"XTRIM", t.source.key, "MINID", "~"}}
+	e.id(keep)
+	return r.cmd(e.args...)
+}
+
+// end notes what is to be done next time.
+func (t *trimming) end() error {
+	s := t.source
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if isSpoilt(t.err) {
+		t.err = nil
+	}
+	s.dirty = s.dirty || t.err != nil || t.newest == lastID && s.newest == lastID
+	s.held = t.pending && t.newest.millis > t.oldest.millis+uint64(heldAfter.Milliseconds())
+	return t.err
+}
+
+// renewed notes that a stream begins anew: its IDs are lower than those before.
+func (in *Intake) renewed(t *trimming, n int64) {
+	if t.err != nil || n == 0 {
+		return
+	}
+	t.source.mu.Lock()
+	t.source.newest = entryID{}
+	t.source.mu.Unlock()
+	in.redis.log.Warn("somebody wrote an entry with the greatest ID, so the stream took no more; it begins anew", "stream", t.source.key)
 }
 
 // A broadcast wakes all that wait for it.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"contend/systems/uplink/message"
@@ -43,14 +42,15 @@ func (in *Intake) arrivals() map[*source]*arrival {
 }
 
 // receiveArrivals has those streams be read of which it is known who else has what in hand.
-func (in *Intake) receiveArrivals(ctx context.Context) (failed error) {
-	for s, a := range in.arrivals() {
+func (in *Intake) receiveArrivals(ctx context.Context) error {
+	arrivals := in.arrivals()
+	for _, a := range arrivals {
 		a.wait = false
-		left, err := in.inspectSource(ctx, s, a)
-		if err != nil {
-			failed = err
-		}
-		if err != nil || a.wait {
+	}
+	dead, failed := in.inspectSources(ctx, slices.Collect(maps.Keys(arrivals)), func(s *source) *arrival { return arrivals[s] })
+	for s, left := range dead {
+		a := arrivals[s]
+		if a.wait {
 			continue
 		}
 		in.mu.Lock()
@@ -74,7 +74,7 @@ func (in *Intake) silent(s *source, a *arrival, name string) bool {
 	case a.alone:
 		return !lives
 	case lives && said.Beat != a.beats[name]:
-		a.wait = a.wait || slices.Contains(said.Leaves, strings.TrimPrefix(s.key, keyCustomer))
+		a.wait = a.wait || slices.Contains(said.Leaves, s.customer())
 	case time.Since(a.since) > in.cfg.beat():
 		return true
 	default:
@@ -105,7 +105,7 @@ func (in *Intake) Retreat(ctx context.Context, customer string, uplinks []*messa
 	for i, u := range uplinks {
 		ids[i] = entryID{u.Origin.Millis, u.Origin.Seq}
 	}
-	if err := in.redis.doAll(ctx, in.giveAway(s, ids, 1)); err != nil {
+	if err := cmp.Or(in.redis.doAll(ctx, in.giveAway(s, ids, 1)), in.leaveUnknown(ctx, s)); err != nil {
 		return fmt.Errorf("queue: giving back uplinks of %s: %w", customer, err)
 	}
 	s.mu.Lock()
@@ -119,10 +119,16 @@ func (in *Intake) Retreat(ctx context.Context, customer string, uplinks []*messa
 	return nil
 }
 
-// CaughtUp tells whether all that was forwarded to a customer by now was read, and what was read here is handled. What this
-// instance forwards while it is asked may be missed.
+// CaughtUp tells whether all that was forwarded to a customer by now was read, and what was read here is handled. It waits
+// for what this instance forwarded before, and may miss what it forwards meanwhile. The caller may hold up other customers, so
+// it is an error if the stream's server does not answer soon.
 func (in *Intake) CaughtUp(ctx context.Context, customer string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, awayFor)
+	defer cancel()
 	s := in.customer(customer)
+	if !s.relay.flush(ctx) {
+		return false, fmt.Errorf("queue: what is forwarded to %s is not written yet", customer)
+	}
 	s.mu.Lock()
 	newest, late := s.newest, s.recover || s.busy > 0 || s.handle == nil
 	s.mu.Unlock()

@@ -23,13 +23,17 @@ func (s *source) compare(asked time.Time, reply rueidis.RedisResult) {
 }
 
 // arrived returns when an entry came to the intake, as our clock has it: another instance may have passed it on later,
-// and says when it came.
-func (s *source) arrived(id entryID, said uint64) time.Time {
+// and says when it came. Its writer may have chosen an ID of the future, which all later ones in the stream then follow.
+func (s *source) arrived(id entryID, said uint64, now time.Time) time.Time {
 	millis := id.millis
 	if s.index < 0 && said > 0 {
 		millis = min(millis, said)
 	}
-	return time.UnixMilli(int64(min(millis, math.MaxInt64))).Add(time.Duration(s.ahead.Load()))
+	at := time.UnixMilli(int64(min(millis, math.MaxInt64))).Add(time.Duration(s.ahead.Load()))
+	if at.After(now) {
+		return now
+	}
+	return at
 }
 
 // clockAhead is by how much our clock is ahead of that of Redis: of several servers, the one that it differs from most.

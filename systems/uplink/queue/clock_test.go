@@ -29,7 +29,7 @@ func TestWhenAnEntryArrived(t *testing.T) {
 	} {
 		s := newSource("s", tt.index)
 		s.ahead.Store(int64(tt.ahead))
-		if got := s.arrived(entryID{id, 0}, tt.said).Sub(time.UnixMilli(id)); got != tt.want {
+		if got := s.arrived(entryID{id, 0}, tt.said, time.Now()).Sub(time.UnixMilli(id)); got != tt.want {
 			t.Errorf("%+v: %v after its ID", tt, got)
 		}
 	}
@@ -42,9 +42,7 @@ func TestForwardedUplinksKeepTheirArrival(t *testing.T) {
 		a, _ := startIntake(t, r, quick("a"), false)
 		u := frames(0, 1)[0]
 		u.Origin.Millis = uint64(time.Now().Add(-time.Minute).UnixMilli())
-		if err := a.in.Forward(t.Context(), "c", []*message.Uplink{u}); err != nil {
-			t.Fatal(err)
-		}
+		forward(t, a.in, "c", []*message.Uplink{u})
 		got := make(chan time.Time, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

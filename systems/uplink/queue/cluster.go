@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,9 +22,11 @@ const (
 const (
 	// awayFor is how long a source rests whose node does not answer, or not as it should.
 	awayFor = 200 * time.Millisecond
+	// silenceFor is how long one rests whose server was silent, since it may cost awayFor to ask it again.
+	silenceFor = time.Second
 	// spoiltFor is how long one rests whose key is no stream, which somebody has to look after.
 	spoiltFor = 5 * time.Second
-	// silentFor is how long all wait for a node that takes commands and is silent.
+	// silentFor is how long all wait for a server that takes commands and is silent.
 	silentFor = 2 * time.Second
 )
 
@@ -48,10 +51,37 @@ func (f *fetcher) lost(s *source, err error) {
 		f.away = map[*source]time.Time{}
 	}
 	rest := awayFor
-	if isSpoilt(err) {
+	switch {
+	case isSpoilt(err):
 		rest = spoiltFor
+	case errors.Is(err, context.DeadlineExceeded):
+		rest = silenceFor
 	}
 	f.away[s] = time.Now().Add(rest)
+}
+
+// knock asks for the sources that have rested, all at once and without patience, whether their servers are there.
+func (f *fetcher) knock(ctx context.Context, sources []*source) {
+	var back []*source
+	var cmds []rueidis.Completed
+	for _, s := range sources {
+		if _, was := f.away[s]; was && !f.isAway(s) {
+			back = append(back, s)
+			cmds = append(cmds, f.in.redis.cmd("EXISTS", s.key))
+		}
+	}
+	if f.in.redis.single || len(back) == 0 {
+		return
+	}
+	asking, cancel := context.WithTimeout(ctx, awayFor)
+	defer cancel()
+	for i, reply := range f.in.redis.client.DoMulti(asking, cmds...) {
+		if err := reply.Error(); err != nil && ctx.Err() == nil {
+			f.lost(back[i], err)
+		} else {
+			delete(f.away, back[i])
+		}
+	}
 }
 
 // gather reads what is new in all sources at once, wherever they are: those of a cluster are in several

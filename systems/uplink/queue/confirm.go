@@ -16,17 +16,12 @@ import (
 // confirmFor is how long one question waits for replicas; then it is asked again.
 const confirmFor = time.Second
 
-// write sends commands that write to one key each, together, and returns what became of them: only when as many
-// replicas as Replicas have what was written, or an error is known, or ctx ends.
+// write sends commands that write to one key each and returns what became of them: only when as many
+// replicas as Replicas have what was written, or an error is known, or ctx ends. Those for one slot are one transaction: were one
+// of them refused alone, such as by a Redis that is full for that moment, what follows it would come before it.
 func (r *Redis) write(ctx context.Context, cmds ...rueidis.Completed) []error {
 	errs := make([]error, len(cmds))
-	if r.Replicas == 0 {
-		for i, reply := range r.client.DoMulti(ctx, cmds...) {
-			errs[i] = reply.Error()
-		}
-		return errs
-	}
-	at := map[uint16][]int{} // by the slot, all keys of which are on one server
+	at := map[uint16][]int{} // by the slot, all keys of which are on one server; without a cluster there is one
 	for i := range cmds {
 		slot := cmds[i].Slot()
 		at[slot] = append(at[slot], i)
@@ -38,7 +33,7 @@ func (r *Redis) write(ctx context.Context, cmds ...rueidis.Completed) []error {
 			for i, place := range places {
 				mine[i] = cmds[place]
 			}
-			for i, err := range r.confirmed(ctx, mine) {
+			for i, err := range r.transact(ctx, mine) {
 				errs[places[i]] = err
 			}
 		})
@@ -47,15 +42,27 @@ func (r *Redis) write(ctx context.Context, cmds ...rueidis.Completed) []error {
 	return errs
 }
 
-// confirmed is write on one server. WAIT counts what the same connection has written.
-func (r *Redis) confirmed(ctx context.Context, cmds []rueidis.Completed) []error {
+// transact is write for one slot. It has a connection of its own: WAIT counts what the same connection has written.
+func (r *Redis) transact(ctx context.Context, cmds []rueidis.Completed) []error {
 	client, release := r.client.Dedicate()
 	defer release()
 	errs := make([]error, len(cmds))
-	for i, reply := range client.DoMulti(ctx, cmds...) {
-		errs[i] = reply.Error()
+	if len(cmds) == 1 {
+		errs[0] = client.Do(ctx, cmds[0]).Error()
+	} else {
+		replies := client.DoMulti(ctx, slices.Concat([]rueidis.Completed{client.B().Multi().Build()}, cmds, []rueidis.Completed{client.B().Exec().Build()})...)
+		var refused error // the first one, which EXEC does not repeat
+		for _, reply := range replies {
+			refused = cmp.Or(refused, reply.Error())
+		}
+		done, err := replies[len(replies)-1].ToArray()
+		for i := range errs {
+			if errs[i] = cmp.Or(refused, err); errs[i] == nil {
+				errs[i] = done[i].Error()
+			}
+		}
 	}
-	if !slices.Contains(errs, nil) {
+	if r.Replicas == 0 || !slices.Contains(errs, nil) {
 		return errs
 	}
 	if err := r.waitForReplicas(ctx, client); err != nil {

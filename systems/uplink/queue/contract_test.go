@@ -46,7 +46,7 @@ func TestNewerVersionsAreSetAside(t *testing.T) {
 			t.Fatalf("%v set aside, %v", bad, err)
 		}
 		got := bad[0].FieldValues
-		if got["kind"] != fieldVersion || got["reason"] != `malformed entry: v is "3"; allowed: 1, 2` || got["stream"] != keyUplinks+"3" {
+		if got["kind"] != fieldVersion || got["reason"] != `malformed entry: v is "3"; expected 1, 2` || got["stream"] != keyUplinks+"3" {
 			t.Errorf("set aside as %v", got)
 		}
 		for i := 0; i < len(entry); i += 2 {

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/redis/rueidis"
 
@@ -19,49 +19,59 @@ const (
 	defaultBacklog = 100_000
 )
 
-// Forward writes uplinks to the stream of a customer, which the instance reads
-// that holds, or will hold, the socket. After it returned nil they are safe in Redis
-// and may be acknowledged here; but of a customer for whom a backlog waits already, or what takes
-// its share of the memory, or whose key is no stream, further ones are dropped and counted in Stats.
-func (in *Intake) Forward(ctx context.Context, customer string, uplinks []*message.Uplink) error {
-	key := keyCustomer + customer
-	added, err := in.append(ctx, "forwarding to "+customer, key, uplinks, func(waiting int64) (int, error) {
-		return in.roomFor(ctx, customer, waiting, uplinks)
+// Forward leaves uplinks for the stream of a customer, which the instance reads
+// that holds, or will hold, the socket. They are written in the background, in the order of the calls. Then they are
+// safe in Redis, and IntakeConfig.Forwarded is called. Uplinks are dropped, and counted in Stats, if the customer's backlog
+// or its share of the memory is used up, if its key is no stream, or if too many wait for a server of a cluster that is away.
+func (in *Intake) Forward(customer string, uplinks []*message.Uplink) {
+	in.customer(customer).relay.add(uplinks)
+}
+
+// forward is one attempt to write uplinks to a customer's stream.
+func (in *Intake) forward(ctx context.Context, s *source, uplinks []*message.Uplink) error {
+	added, err := in.append(ctx, s, uplinks, func(waiting int64) (int, error) {
+		return in.roomFor(ctx, s.customer(), waiting, uplinks)
 	})
 	if err != nil {
-		return fmt.Errorf("queue: forwarding to %s: %w", customer, err)
+		return err
 	}
 	in.took(uplinks[:added])
 	in.count.forwarded.Add(uint64(added))
+	in.cfg.Forwarded(uplinks)
 	return nil
 }
 
-func (in *Intake) forward(ctx context.Context, key string, uplinks []*message.Uplink) (failed error) {
-	var again []*message.Uplink
-	for i, err := range in.redis.write(ctx, additions(in.redis.cmd, key, uplinks)...) {
-		if isFull(err) {
-			again = append(again, uplinks[i])
-			continue
-		}
-		failed = cmp.Or(failed, err)
-	}
-	if failed != nil {
-		return failed
-	}
-	return cmp.Or(in.redis.write(ctx, additions(in.redis.evenFull, key, again)...)...)
+// dropForwarded gives up uplinks that wait for a customer's stream.
+func (in *Intake) dropForwarded(uplinks []*message.Uplink) {
+	in.count.dropped.Add(uint64(len(uplinks)))
+	in.cfg.Forwarded(uplinks)
 }
 
-// additions are the commands that add uplinks to a stream.
-func additions(cmd func(...string) rueidis.Completed, key string, uplinks []*message.Uplink) []rueidis.Completed {
+// add writes uplinks to a stream: all of them, or none, but after a lost connection that is not known.
+func (in *Intake) add(ctx context.Context, key string, uplinks []*message.Uplink) error {
 	var e encoder
 	cmds := make([]rueidis.Completed, len(uplinks))
 	for i, u := range uplinks {
 		e.args = append(e.args[:0], "XADD", key, "*")
-		e.uplink(u, byFrame)
-		e.uint(fieldArrived, u.Origin.Millis)
-		cmds[i] = cmd(e.args...)
+		e.forwarded(u)
+		cmds[i] = in.redis.cmd(e.args...)
 	}
-	return cmds
+	if err := cmp.Or(in.redis.write(ctx, cmds...)...); !isFull(err) {
+		return err
+	}
+	var all []string
+	for _, u := range uplinks {
+		e.args = e.args[:0]
+		e.forwarded(u)
+		all = append(append(all, strconv.Itoa(len(e.args))), e.args...)
+	}
+	return in.redis.write(ctx, in.redis.script(scriptAdd, key, all...))[0]
+}
+
+// forwarded adds the fields of an uplink that is passed on to a customer's stream.
+func (e *encoder) forwarded(u *message.Uplink) {
+	e.uplink(u, byFrame)
+	e.uint(fieldArrived, u.Origin.Millis)
 }
 
 // ErrReceiving is the error of a second Receive for one customer.
@@ -115,6 +125,7 @@ func (in *Intake) customer(name string) *source {
 	s := in.customers[name]
 	if s == nil {
 		s = newSource(keyCustomer+name, -1-len(in.byIndex))
+		s.relay = in.relayTo(s, in.forward, in.dropForwarded)
 		in.customers[name] = s
 		in.byIndex = append(in.byIndex, s)
 	}

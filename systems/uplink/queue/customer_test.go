@@ -31,17 +31,12 @@ func TestForwardedUplinksAreReceivedAndAcknowledged(t *testing.T) {
 	eachRedis(t, func(t *testing.T, r *Redis) {
 		a, _ := startIntake(t, r, quick("a"), true)
 		b, _ := startIntake(t, r, quick("b"), true)
-		if err := a.in.Forward(t.Context(), "c1", frames(0, 300)); err != nil {
-			t.Fatal(err)
-		}
+		forward(t, a.in, "c1", frames(0, 300))
 		one, stopOne := receive(t, b, "c1")
 		two, stopTwo := receive(t, b, "c2")
 		until(t, "what was forwarded before arrives", func() bool { return one.count() == 300 })
-		if err := errors.Join(
-			a.in.Forward(t.Context(), "c1", frames(300, 400)),
-			a.in.Forward(t.Context(), "c2", frames(0, 50))); err != nil {
-			t.Fatal(err)
-		}
+		forward(t, a.in, "c1", frames(300, 400))
+		forward(t, a.in, "c2", frames(0, 50))
 		until(t, "both customers have theirs", func() bool { return one.count() == 400 && two.count() == 50 })
 		one.once(t, 400)
 		until(t, "all is acknowledged", func() bool { return b.in.Stats().Acked == 450 })
@@ -52,9 +47,7 @@ func TestForwardedUplinksAreReceivedAndAcknowledged(t *testing.T) {
 			t.Errorf("a second reader: %v", err)
 		}
 		stopOne()
-		if err := a.in.Forward(t.Context(), "c1", frames(400, 401)); err != nil {
-			t.Fatal(err)
-		}
+		forward(t, a.in, "c1", frames(400, 401))
 		again, stopAgain := receive(t, a, "c1")
 		until(t, "another instance goes on", func() bool { return again.count() == 1 })
 		stopAgain()
@@ -71,9 +64,7 @@ func TestWhatADeadHolderLeftIsReceived(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := dead.Forward(t.Context(), "c", frames(0, 700)); err != nil {
-			t.Fatal(err)
-		}
+		forward(t, dead, "c", frames(0, 700))
 		lost, stop := receive(t, &collector{in: dead}, "c")
 		until(t, "it has all", func() bool { return lost.count() == 700 })
 		stop()

@@ -28,6 +28,8 @@ func (in *Intake) release(ctx context.Context, others []*source) error {
 	if len(cmds) == 0 {
 		return nil
 	}
+	ctx, cancel := in.redis.promptly(ctx)
+	defer cancel()
 	if err := in.redis.doAll(ctx, cmds); err != nil {
 		return err
 	}
@@ -55,13 +57,67 @@ func (in *Intake) departed(s *source) bool {
 	if !d.begun {
 		d.begun = true
 		in.routines.Go(func() {
-			s.rest()
-			in.cfg.HandOver()
+			done := in.depart(s)
 			in.mu.Lock()
-			d.done = true
+			d.begun, d.done = done, done
 			in.mu.Unlock()
-			in.wakeKeeper()
+			if done {
+				in.wakeKeeper()
+			}
 		})
 	}
 	return d.done
+}
+
+// depart gets out of the way what was read of a partition, and tells whether its lease may be given up.
+func (in *Intake) depart(s *source) bool {
+	s.rest()
+	in.cfg.HandOver()
+	for !in.flush(in.ctx) && in.redis.single { // of a cluster a server may be away for good
+		if !wait(in.ctx, arriveEvery) {
+			return false
+		}
+	}
+	if err := in.leaveUnknown(in.ctx, s); err != nil {
+		in.failed("giving back entries of "+s.key, err)
+		return false
+	}
+	return true
+}
+
+// leaveUnknown gives to leftBehind the entries of a source that are pending with this instance and that it knows nothing of, as
+// the reply that had them was lost: while it lives nobody else would claim them. Nothing reads the source meanwhile.
+func (in *Intake) leaveUnknown(ctx context.Context, s *source) error {
+	s.mu.Lock()
+	unknown := s.recover
+	s.mu.Unlock()
+	if !unknown || in.redis.Embedded() {
+		return nil
+	}
+	ctx, cancel := in.redis.promptly(ctx)
+	defer cancel()
+	var ids []entryID
+	for from := "-"; from != ""; {
+		items, err := in.redis.do(ctx, "XPENDING", s.key, group, from, "+", strconv.Itoa(claimAtOnce), in.cfg.Instance).ToArray()
+		if hasNoGroup(err) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		from = ""
+		for i := range items {
+			item, err := items[i].ToArray()
+			if err != nil || len(item) == 0 {
+				continue
+			}
+			id, ok := parseID(text(item[0]))
+			if ok && !s.flies(id) {
+				ids = append(ids, id)
+			}
+			if ok && len(items) == claimAtOnce {
+				from = id.after()
+			}
+		}
+	}
+	return in.redis.doAll(ctx, in.giveAway(s, ids, 1))
 }

@@ -120,6 +120,10 @@ func (r *Redis) Results(ctx context.Context, last string, handle func([]Downlink
 	var results []DownlinkResult
 	var pause backoff
 	for ctx.Err() == nil {
+		if id, ok := parseID(last); ok && id == lastID { // nothing can follow: it is renewed within a second
+			wait(ctx, tidyEvery)
+			last = "0-0"
+		}
 		entries, err := r.readAfter(keyResults, last)
 		if err != nil {
 			r.log.Warn("redis", "what", "results of downlinks", "error", err)
@@ -158,17 +162,17 @@ func parseResult(fields map[string]string) (d DownlinkResult, err error) {
 	read := func(name string, bits int) uint64 {
 		n, err := strconv.ParseUint(fields[name], 10, bits)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s is %.40q; allowed: a whole number of %d bits", name, fields[name], bits))
+			errs = append(errs, fmt.Errorf("%s is %.40q; expected a whole number of %d bits", name, fields[name], bits))
 		}
 		return n
 	}
 	d.Mailbox, d.Transaction = read("mailbox", 64), read("tx", 64)
 	d.Code = message.ResultCode(read("code", 8))
 	if d.Code > message.GatewayError {
-		errs = append(errs, fmt.Errorf("code is %d; allowed: 0 to %d", d.Code, message.GatewayError))
+		errs = append(errs, fmt.Errorf("code is %d; expected 0 to %d", d.Code, message.GatewayError))
 	}
 	if fields[fieldVersion] != version {
-		errs = append(errs, fmt.Errorf("%s is %.40q; allowed: %s", fieldVersion, fields[fieldVersion], version))
+		errs = append(errs, fmt.Errorf("%s is %.40q; expected %s", fieldVersion, fields[fieldVersion], version))
 	}
 	d.Customer = fields["customer"]
 	d.Text = strings.ToValidUTF8(cut(fields["text"], maxReason), "�")

@@ -13,6 +13,16 @@ const scriptFull = `
 redis.call('PERSIST', KEYS[1])
 return redis.call(unpack(ARGV))`
 
+// scriptAdd adds entries to a stream even then: of each how many arguments it has, and these.
+const scriptAdd = `
+redis.call('PERSIST', KEYS[1])
+local i = 1
+while i <= #ARGV do
+  redis.call('XADD', KEYS[1], '*', unpack(ARGV, i + 1, i + ARGV[i]))
+  i = i + 1 + ARGV[i]
+end
+return 1`
+
 // evenFull is a command that a full Redis takes, too. What routers write takes little, or takes the place of what they
 // then cut off; if they waited, nobody would make room.
 func (r *Redis) evenFull(args ...string) rueidis.Completed {

@@ -35,9 +35,7 @@ func TestAFullRedisIsEmptied(t *testing.T) {
 	until(t, "what is malformed is set aside", func() bool { return c.in.Stats().Malformed[fieldVersion] == 1 })
 	until(t, "all are acknowledged", func() bool { return c.in.Stats().Acked == n+1 })
 	c.in.Hold("acme")
-	if err := c.in.Forward(t.Context(), "acme", frames(0, n)); err != nil {
-		t.Fatal(err)
-	}
+	forward(t, c.in, "acme", frames(0, n))
 	acme, stop := receive(t, c, "acme")
 	defer stop()
 	until(t, "the customer's arrive", func() bool { return acme.count() == n })
@@ -106,11 +104,9 @@ func testAway(t *testing.T, url string, masters ...*redistest.Server) {
 	for _, u := range long {
 		u.PHY = append(u.PHY, make([]byte, 200)...)
 	}
-	forward := func(customer string) {
+	leave := func(customer string) {
 		for i := 0; i < each; i += 500 {
-			if err := c.in.Forward(t.Context(), customer, long[i:i+500]); err != nil {
-				t.Fatal(err)
-			}
+			forward(t, c.in, customer, long[i:i+500])
 		}
 	}
 	length := func(customer string) int64 {
@@ -135,7 +131,7 @@ func testAway(t *testing.T, url string, masters ...*redistest.Server) {
 			s.Do("CONFIG", "SET", "maxmemory", strconv.FormatInt(bytes, 10))
 		}
 	}
-	forward("before")
+	leave("before")
 	whole := most() // with all of one customer's
 	until(t, "room is made", func() bool {
 		if length("before") == each {
@@ -150,7 +146,7 @@ func testAway(t *testing.T, url string, masters ...*redistest.Server) {
 	limit(enough)
 	until(t, "there is room", func() bool { return c.in.Memory().Limit == enough })
 	for i := range 10 * len(masters) {
-		forward("away" + strconv.Itoa(i))
+		leave("away" + strconv.Itoa(i))
 	}
 	if now := most(); now > enough*6/10 { // half, and what is not exact
 		t.Errorf("%d of %d bytes are used", now, enough)

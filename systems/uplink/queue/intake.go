@@ -54,9 +54,11 @@ type IntakeConfig struct {
 	// embedded one looks through all that is pending again and again.
 	AckRead bool
 	// HandOver, if set, is called before partitions are given to other instances, and after some were taken over and
-	// before they are read: uplinks that handle got and did not send must be in the streams of their customers when
+	// before they are read: uplinks that handle got and did not send must have been given to Forward when
 	// it returns, and further ones must follow them there. Others of their addresses come from other instances.
 	HandOver func()
+	// Forwarded, if set, is called with uplinks that were given to Forward when they are in their customer's stream or were dropped.
+	Forwarded func([]*message.Uplink)
 	// Alone says that no other instance may read uplinks of this Redis: it would know
 	// other devices.
 	Alone bool
@@ -73,15 +75,18 @@ func (c *IntakeConfig) fill() error {
 	c.Lease = cmp.Or(c.Lease, defaultLease)
 	c.InFlight = cmp.Or(c.InFlight, defaultInFlight)
 	c.Backlog = cmp.Or(c.Backlog, defaultBacklog)
+	if c.Forwarded == nil {
+		c.Forwarded = func([]*message.Uplink) {}
+	}
 	if c.HandOver == nil {
 		c.HandOver = func() {}
 	}
 	var errs []error
 	if strings.Trim(c.Instance, letters) != "" || len(c.Instance) > 100 {
-		errs = append(errs, fmt.Errorf("instance is %.40q; allowed: up to 100 letters, digits, dots, colons, hyphens and underscores", c.Instance))
+		errs = append(errs, fmt.Errorf("instance is %.40q; expected up to 100 letters, digits, dots, colons, hyphens and underscores", c.Instance))
 	}
 	if c.Batch < 0 || c.Lease < time.Millisecond || c.InFlight < 0 || c.Backlog < 0 {
-		errs = append(errs, fmt.Errorf("batch is %d, lease %s, in flight %d, backlog %d; allowed: above 0",
+		errs = append(errs, fmt.Errorf("batch is %d, lease %s, in flight %d, backlog %d; expected more than 0",
 			c.Batch, c.Lease, c.InFlight, c.Backlog))
 	}
 	return errors.Join(errs...)
@@ -98,7 +103,7 @@ func newNonce() string {
 // An Intake reads the uplinks of the partitions that this instance owns, and
 // those that other instances forward to its customers. Safe for concurrent use.
 //
-// Locks: mu before those of a source or of a sourceSet, and none of these
+// Locks: that of a relay before mu, mu before those of a source or of a sourceSet, and none of these
 // before another.
 type Intake struct {
 	redis  *Redis
@@ -107,11 +112,14 @@ type Intake struct {
 	parts  []*source
 	owned  *sourceSet
 	holder holders
+	aside  *relay[badEntry]
 
 	flying   atomic.Int64
+	relayed  atomic.Int64  // what all relays hold
 	landed   broadcast     // something flies no more
 	acksWait chan struct{} // something is to be acknowledged; holds one signal
 	beatNow  chan struct{} // the heartbeat must not wait; holds one signal
+	lookNow  chan struct{} // nor the keeper
 	changed  atomic.Bool   // what we hold changed since the others were told
 
 	mu        sync.Mutex
@@ -124,6 +132,7 @@ type Intake struct {
 	cause     error // why it stopped by itself
 	memory    Memory
 
+	memories map[string]Memory    // of servers, by their addresses, as tidy saw them last
 	absent   map[string]time.Time // instances that the keeper does not see, since when
 	readers  []string             // that the keeper saw last
 	touch    time.Time            // since when the keeper found Redis each time; zero: not the last time
@@ -186,18 +195,22 @@ func NewIntake(ctx context.Context, r *Redis, cfg IntakeConfig) (*Intake, error)
 	cfg.Partitions = n
 	in := &Intake{
 		redis: r, cfg: cfg, nonce: newNonce(), owned: newSourceSet(), forwarded: newSourceSet(),
-		acksWait: make(chan struct{}, 1), beatNow: make(chan struct{}, 1),
+		acksWait: make(chan struct{}, 1), beatNow: make(chan struct{}, 1), lookNow: make(chan struct{}, 1),
 		customers: map[string]*source{}, malformed: map[string]uint64{}, leaving: map[*source]*departure{}, arriving: map[*source]*arrival{},
 		absent: map[string]time.Time{},
 	}
 	for i := range n {
-		in.parts = append(in.parts, newSource(keyUplinks+strconv.Itoa(i), i))
+		s := newSource(keyUplinks+strconv.Itoa(i), i)
+		s.relay = in.relayTo(s, in.move, in.dropStrays)
+		in.parts = append(in.parts, s)
 	}
+	in.aside = in.newAside()
 	in.holder.init()
 	if err := in.join(ctx); err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
 	}
 	in.ctx, in.stop = context.WithCancel(context.WithoutCancel(ctx))
+	in.routines.Go(in.live)
 	in.routines.Go(in.keep)
 	in.routines.Go(in.listen)
 	in.routines.Go(in.acknowledge)
@@ -234,7 +247,10 @@ func (in *Intake) Run(ctx context.Context, handle func([]*message.Uplink)) error
 // What is still in flight comes again, to whoever reads its stream then.
 // The end of ctx cuts it short.
 func (in *Intake) Close(ctx context.Context) error {
-	in.stop()
+	in.flush(ctx)
+	in.mu.Lock()
+	in.stop() // after which background starts nothing
+	in.mu.Unlock()
 	in.routines.Wait()
 	err := in.flushAll(ctx)
 	return errors.Join(err, in.leave(ctx))

@@ -83,9 +83,7 @@ func TestOtherSpoiltKeys(t *testing.T) {
 		produce(t, r, frames(0, n))
 		until(t, "all are acknowledged", func() bool { return c.in.Stats().Acked == n+1 })
 		before := c.in.Stats().Errors
-		if err := c.in.Forward(t.Context(), "acme", frames(0, 7)); err != nil {
-			t.Error(err)
-		}
+		forward(t, c.in, "acme", frames(0, 7))
 		if st := c.in.Stats(); st.Dropped != 7 || st.Errors == before || before == 0 {
 			t.Errorf("%+v, %d errors before", st, before)
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/redis/rueidis"
 )
@@ -21,14 +20,6 @@ const (
 
 // The scripts decide and act in one step. KEYS and ARGV as their callers say. PERSIST is as in scriptFull.
 const (
-	// scriptBeat writes what an instance says of itself, unless another process
-	// has taken its name.
-	scriptBeat = `
-local v = redis.call('GET', KEYS[1])
-if v and ARGV[3] == 'again' and string.sub(v, 1, string.len(ARGV[1])) ~= ARGV[1] then return 0 end
-redis.call('PERSIST', KEYS[1])
-redis.call('SET', KEYS[1], ARGV[1] .. ARGV[4], 'PX', ARGV[2])
-return 1`
 	// scriptLease takes or renews a lease, unless it is of one of those who may live.
 	scriptLease = `
 local v = redis.call('GET', KEYS[1])
@@ -54,17 +45,6 @@ func (r *Redis) script(text, key string, args ...string) rueidis.Completed {
 	return r.cmd(append([]string{"EVAL", text, "1", key}, args...)...)
 }
 
-// A presence is what an instance says of itself, after its nonce.
-type presence struct {
-	Reads bool     `json:"reads"` // it wants partitions
-	Alone bool     `json:"alone,omitempty"`
-	Holds []string `json:"holds,omitempty"`
-	// Leaves are the customers that it does not hold any more, and of whose streams it still has what it passed on
-	// to nobody.
-	Leaves []string `json:"leaves,omitempty"`
-	Beat   uint64   `json:"beat"` // how often it said so
-}
-
 // leases is for how many times Lease a lease stays without a word. It is of whoever took it until that one gives it up or is
 // known to be dead: after an outage of Redis two could have a partition otherwise, and change the order of what is in it.
 const leases = 4
@@ -75,26 +55,6 @@ func (in *Intake) milliseconds() string {
 
 // owner is what a lease of ours says; no name is the beginning of another's.
 func (in *Intake) owner() string { return in.cfg.Instance + " " }
-
-// beat says that we live; again: and that we should be known.
-func (in *Intake) beat(ctx context.Context, again string) error {
-	in.beats++
-	holds := in.holder.own()
-	text, err := json.Marshal(presence{Reads: in.owned.isReading(), Alone: in.cfg.Alone, Holds: holds, Leaves: in.leaves(holds), Beat: in.beats})
-	if err != nil {
-		return err
-	}
-	r := in.redis
-	replies := r.client.DoMulti(ctx,
-		r.script(scriptBeat, keyInstance+in.cfg.Instance, in.nonce, in.milliseconds(), again, string(text)),
-		r.evenFull("SADD", keyInstances, in.cfg.Instance),
-		r.cmd("SET", keyPartitions, strconv.Itoa(len(in.parts)), "NX"))
-	mine, err := replies[0].AsInt64()
-	if err == nil && mine == 0 {
-		return ErrNameTaken
-	}
-	return errors.Join(err, replies[1].Error())
-}
 
 func (in *Intake) join(ctx context.Context) error {
 	if err := in.beat(ctx, "first"); err != nil {
@@ -121,13 +81,6 @@ func (in *Intake) refuse() error {
 	return nil
 }
 
-// announce hints at a change; without it the others find out by themselves.
-func (in *Intake) announce(ctx context.Context) {
-	if err := in.redis.do(ctx, "PUBLISH", channel, in.cfg.Instance).Error(); err != nil {
-		in.failed("announcing", err)
-	}
-}
-
 func (in *Intake) leave(ctx context.Context) error {
 	if in.cause != nil {
 		return nil // all that bears our name is another's now
@@ -150,6 +103,8 @@ func (in *Intake) leave(ctx context.Context) error {
 
 // look learns who lives, and what they hold, and returns those that read.
 func (in *Intake) look(ctx context.Context) (readers []string, err error) {
+	ctx, cancel := in.redis.promptly(ctx)
+	defer cancel()
 	names, err := in.redis.do(ctx, "SMEMBERS", keyInstances).AsStrSlice()
 	if err != nil || len(names) == 0 {
 		return nil, err
@@ -191,80 +146,6 @@ func (in *Intake) look(ctx context.Context) (readers []string, err error) {
 	return readers, err
 }
 
-// beat is the time between two heartbeats.
-func (c *IntakeConfig) beat() time.Duration { return max(c.Lease/6, time.Millisecond) }
-
-func (in *Intake) wakeKeeper() { wake(in.beatNow) }
-
-// keep is the heartbeat: it says that we live, shares the partitions with the
-// others that do, and looks after the dead, until the intake is closed.
-func (in *Intake) keep() {
-	ticker := time.NewTicker(in.cfg.beat())
-	defer ticker.Stop()
-	for {
-		err := in.keepOnce(in.ctx)
-		if errors.Is(err, ErrNameTaken) {
-			in.mu.Lock()
-			in.cause = err
-			in.mu.Unlock()
-			in.redis.log.Error("another process runs under our name", "instance", in.cfg.Instance)
-			in.stop()
-		}
-		if in.ctx.Err() != nil {
-			return
-		}
-		pause := in.cfg.beat()
-		switch {
-		case err != nil:
-			in.failed("heartbeat", err)
-			in.touch, pause = time.Time{}, pause/3
-		case in.touch.IsZero():
-			in.touch = time.Now()
-		}
-		pause = min(pause, in.doubt)
-		if len(in.arrivals()) > 0 {
-			pause = min(pause, arriveEvery)
-		}
-		ticker.Reset(max(pause, time.Millisecond))
-		wait(in.ctx, 10*time.Millisecond) // many hints are one
-		select {
-		case <-ticker.C:
-		case <-in.beatNow:
-		case <-in.ctx.Done():
-			return
-		}
-	}
-}
-
-func (in *Intake) keepOnce(ctx context.Context) error {
-	in.doubt = in.cfg.beat()
-	told := in.tell(ctx)
-	if told != nil && (in.redis.single || errors.Is(told, ErrNameTaken)) {
-		return told
-	}
-	readers, err := in.look(ctx)
-	switch {
-	case err == nil:
-		in.readers = readers
-	case in.redis.single || in.readers == nil:
-		return errors.Join(told, err)
-	} // else the node that knows them is away, and the others are shared as before
-	return errors.Join(told, err, in.share(ctx, in.readers), in.inspect(ctx))
-}
-
-// tell says that we live and, if it changed, hints at what we hold.
-func (in *Intake) tell(ctx context.Context) error {
-	changed := in.changed.Swap(false)
-	err := in.beat(ctx, "again")
-	if err == nil && changed {
-		in.announce(ctx)
-	}
-	if err != nil && changed {
-		in.changed.Store(true)
-	}
-	return err
-}
-
 // share takes the partitions that are ours when the instances that read, in the
 // order of their names, take turns; and gives up the others.
 func (in *Intake) share(ctx context.Context, readers []string) error {
@@ -293,19 +174,20 @@ func (in *Intake) share(ctx context.Context, readers []string) error {
 // leaves out.
 func (in *Intake) known(ctx context.Context, taken []*source) (left map[*source][]string, known []*source) {
 	before := in.owned.list()
-	left = map[*source][]string{}
+	var fresh []*source
 	for _, s := range taken {
 		if !slices.Contains(before, s) {
-			dead, err := in.inspectSource(ctx, s, &arrival{alone: true})
-			if err != nil {
-				in.failed("looking what was left in "+s.key, err)
-				continue
-			}
-			left[s] = dead
+			fresh = append(fresh, s)
 		}
-		known = append(known, s)
 	}
-	return left, known
+	left, err := in.inspectSources(ctx, fresh, func(*source) *arrival { return &arrival{alone: true} })
+	if err != nil {
+		in.failed("looking at what was left in partitions", err)
+	}
+	return left, slices.DeleteFunc(taken, func(s *source) bool {
+		_, looked := left[s]
+		return !looked && slices.Contains(fresh, s)
+	})
 }
 
 // lease takes or renews the leases of sources and returns those that it got. One that is ours stays so
@@ -322,6 +204,8 @@ func (in *Intake) lease(ctx context.Context, sources []*source) (taken []*source
 	for i, s := range sources {
 		cmds[i] = in.redis.script(scriptLease, keyLease+strconv.Itoa(s.index), args...)
 	}
+	ctx, cancel := in.redis.promptly(ctx)
+	defer cancel()
 	owned := in.owned.list()
 	for i, reply := range in.redis.client.DoMulti(ctx, cmds...) {
 		n, failed := reply.AsInt64()
@@ -358,22 +242,4 @@ func (in *Intake) own(taken []*source, left map[*source][]string) {
 		}
 	}
 	in.redis.log.Info("partitions", "instance", in.cfg.Instance, "own", len(taken), "of", len(in.parts))
-}
-
-// listen takes the hints of other instances until the intake is closed.
-func (in *Intake) listen() {
-	var pause backoff
-	for in.ctx.Err() == nil {
-		client := in.redis.client
-		err := client.Receive(in.ctx, client.B().Subscribe().Channel(channel).Build(), func(m rueidis.PubSubMessage) {
-			pause = 0
-			if m.Message != in.cfg.Instance {
-				in.wakeKeeper()
-			}
-		})
-		if in.ctx.Err() == nil {
-			in.failed("listening", err)
-			pause.wait(in.ctx)
-		}
-	}
 }

@@ -92,11 +92,7 @@ func (in *Intake) tidyOnce(ctx context.Context) error {
 	var refused error
 	first := slices.Contains(in.owned.list(), in.parts[0])
 	if first {
-		err := in.redis.EndDownlinks(ctx)
-		if err == nil {
-			err = in.redis.do(ctx, "XTRIM", keyResults, "MAXLEN", "~", strconv.Itoa(maxResults)).Error()
-		}
-		if !isSpoilt(err) {
+		if err := in.tidyDownlinks(ctx); !isSpoilt(err) {
 			errs = append(errs, err)
 		}
 	}
@@ -104,13 +100,17 @@ func (in *Intake) tidyOnce(ctx context.Context) error {
 		return errors.Join(errs...) // it has no limit
 	}
 	var servers []server
-	for _, node := range in.redis.client.Nodes() {
+	before := in.memories
+	in.memories = map[string]Memory{}
+	for address, node := range in.redis.client.Nodes() {
 		m, err := in.redis.memoryOf(ctx, node)
 		if in.redis.refused(err) {
 			refused = err
-		} else {
+		} else if err != nil { // it may be slow because it is full
 			errs = append(errs, err)
+			m = before[address]
 		}
+		in.memories[address] = m
 		if m.Limit > 0 {
 			servers = append(servers, server{node, m})
 		}
@@ -124,6 +124,22 @@ func (in *Intake) tidyOnce(ctx context.Context) error {
 	}
 	in.memory = least
 	return errors.Join(append(errs, err)...)
+}
+
+// tidyDownlinks ends downlinks, and cuts the stream of their results. If that takes no more, it begins anew.
+func (in *Intake) tidyDownlinks(ctx context.Context) error {
+	ctx, cancel := in.redis.promptly(ctx)
+	defer cancel()
+	if err := in.redis.EndDownlinks(ctx); err != nil {
+		return err
+	}
+	if err := in.redis.do(ctx, "XTRIM", keyResults, "MAXLEN", "~", strconv.Itoa(maxResults)).Error(); err != nil || in.redis.Embedded() {
+		return err
+	}
+	if err := in.redis.client.Do(ctx, in.redis.renewal(keyResults)).Error(); err != nil && !hasNoGroup(err) {
+		return err
+	}
+	return nil
 }
 
 // A server is one that takes commands and has a limit.
@@ -164,6 +180,8 @@ func (in *Intake) usage(ctx context.Context, keys ...string) (sum int64, err err
 	for i, key := range keys {
 		cmds[i] = in.redis.client.B().MemoryUsage().Key(key).Build()
 	}
+	ctx, cancel := in.redis.promptly(ctx)
+	defer cancel()
 	for _, reply := range in.redis.client.DoMulti(ctx, cmds...) {
 		n, failed := reply.AsInt64()
 		if failed != nil && !rueidis.IsRedisNil(failed) {

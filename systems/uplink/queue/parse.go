@@ -109,9 +109,9 @@ func (p *parser) missing(set fieldSet) {
 	}
 }
 
-// fail notes a value that is not allowed.
-func (p *parser) fail(field, value, allowed string) {
-	p.bad = append(p.bad, fieldError{strings.Clone(field), fmt.Sprintf("is %.40q; allowed: %s", value, allowed)})
+// fail notes a value that is not as expected.
+func (p *parser) fail(field, value, expected string) {
+	p.bad = append(p.bad, fieldError{strings.Clone(field), fmt.Sprintf("is %.40q; expected %s", value, expected)})
 }
 
 // first reports whether a field is seen for the first time; it must not come again.

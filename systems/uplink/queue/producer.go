@@ -90,7 +90,7 @@ func partitions(ctx context.Context, r *Redis, want int) (int, error) {
 		want = defaultPartitions
 	}
 	if want < 0 || want > maxPartitions {
-		return 0, fmt.Errorf("queue: partitions is %d; allowed: 1 to %d", want, maxPartitions)
+		return 0, fmt.Errorf("queue: partitions is %d; expected 1 to %d", want, maxPartitions)
 	}
 	text, err := r.agreed(ctx, keyPartitions, strconv.Itoa(want))
 	if err != nil {
@@ -98,7 +98,7 @@ func partitions(ctx context.Context, r *Redis, want int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > maxPartitions {
-		return 0, fmt.Errorf("queue: %s in Redis is %.20q; allowed: 1 to %d", keyPartitions, text, maxPartitions)
+		return 0, fmt.Errorf("queue: %s in Redis is %.20q; expected 1 to %d", keyPartitions, text, maxPartitions)
 	}
 	return n, nil
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -60,9 +61,13 @@ type fetcher struct {
 	found   int       // entries of the last read
 	foundAt time.Time // when it ended
 
+	// careful is how many entries are claimed one by one, since the reply with all of them did not come.
+	careful int
+
 	// Of the source that is being read.
 	sources []*source
 	source  *source
+	now     time.Time
 	// deliveries has the counts of entries that come again; an entry that it has
 	// not comes for the first time.
 	deliveries map[entryID]int
@@ -92,6 +97,9 @@ func (f *fetcher) run(ctx context.Context) {
 			continue
 		}
 		err := f.reclaim(ctx, sources)
+		if errors.Is(err, errChanged) {
+			continue
+		}
 		if err == nil {
 			f.rest()
 			err = f.next(ctx, sources)
@@ -114,8 +122,7 @@ func (f *fetcher) run(ctx context.Context) {
 	}
 }
 
-// room waits until less than the allowed number of entries is in flight; false:
-// ctx ended.
+// room waits until there are fewer entries in flight than the limit; false: ctx ended.
 func (f *fetcher) room(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		landed := f.in.landed.wait()
@@ -130,6 +137,31 @@ func (f *fetcher) room(ctx context.Context) bool {
 		}
 	}
 	return false
+}
+
+// errChanged says that the sources to read are others now.
+var errChanged = errors.New("the sources changed")
+
+// roomFor is room in the middle of reading a source. It fails once the source is not to be read any more, or may not be, as the
+// set of sources changed: they are seen only between two reads.
+func (f *fetcher) roomFor(ctx context.Context, s *source) error {
+	for {
+		landed := f.in.landed.wait()
+		passed, changed := f.set.isPassed()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !passed:
+			return errChanged
+		case f.in.flying.Load() < int64(f.in.cfg.InFlight):
+			return nil
+		}
+		select {
+		case <-landed:
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // rest waits before the next read, if the last one found something and was not full.
@@ -169,6 +201,7 @@ func (f *fetcher) ask(ctx context.Context, args []string, read func() error) (er
 		if f.conn, err = f.in.redis.dial(ctx); err != nil {
 			return err
 		}
+		f.conn.renew = true
 	}
 	if err = f.conn.send(blockFor, args...); err == nil {
 		err = read()
@@ -189,7 +222,7 @@ func (f *fetcher) hangUp() {
 // begin starts the entries of a source.
 func (f *fetcher) begin(key string) {
 	f.ids, f.uplinks, f.bad, f.source = f.ids[:0], f.uplinks[:0], f.bad[:0], nil
-	f.strays = f.strays[:0]
+	f.strays, f.now = f.strays[:0], time.Now()
 	for _, s := range f.sources {
 		if s.key == key {
 			f.source = s
@@ -212,7 +245,7 @@ func (f *fetcher) entry(id entryID, fields []string) {
 	}
 	f.ids = append(f.ids, id)
 	f.arena = f.parser.parse(fields, u, f.arena)
-	u.Arrived, u.Delay = f.source.arrived(id, f.parser.arrived), 0
+	u.Arrived, u.Delay = f.source.arrived(id, f.parser.arrived, f.now), 0
 	switch {
 	case len(f.parser.bad) > 0:
 		f.bad = append(f.bad, malformedEntry(f.source, u.Origin, fields, &f.parser))
@@ -242,7 +275,7 @@ func (f *fetcher) end() {
 	f.in.flying.Add(int64(len(f.ids)))
 	f.in.count.read.Add(uint64(len(f.ids)))
 	if len(f.bad) > 0 {
-		f.in.setAside(s, f.bad)
+		f.in.aside.add(f.bad)
 	}
 	if len(f.strays) > 0 {
 		f.in.moveOver(f.strays)

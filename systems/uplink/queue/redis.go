@@ -29,6 +29,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -191,8 +192,27 @@ func (r *Redis) doAll(ctx context.Context, cmds []rueidis.Completed) error {
 	return nil
 }
 
+// promptly bounds what is asked of a cluster, where a server may be silent and the others must not wait for it. A
+// single server may take its time.
+func (r *Redis) promptly(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.single {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, silentFor)
+}
+
+// isExhausted says that a stream has had an entry of lastID.
+func isExhausted(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "exhausted the last possible ID")
+}
+
+// hasNoGroup says that there is no stream, or no group of it, so nothing is pending.
+func hasNoGroup(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "no such key") || strings.Contains(err.Error(), "NOGROUP"))
+}
+
 // refused tells whether Redis itself, and not the way to it, said no, and would
-// say it again. Where a key has moved to a client of a cluster finds out.
+// say it again. A client of a cluster finds out where a key has moved, and routers empty a stream that is exhausted.
 func (r *Redis) refused(err error) bool {
 	var reply *rueidis.RedisError
 	var own errReply
@@ -200,7 +220,7 @@ func (r *Redis) refused(err error) bool {
 	if !r.single {
 		more = []string{"MOVED", "ASK"}
 	}
-	return (errors.As(err, &reply) || errors.As(err, &own)) && !redisserver.IsTransient(err.Error(), more...)
+	return (errors.As(err, &reply) || errors.As(err, &own)) && !isExhausted(err) && !redisserver.IsTransient(err.Error(), more...)
 }
 
 // wait sleeps unless ctx ends, and tells whether it slept.

@@ -104,6 +104,15 @@ func produce(t *testing.T, r *Redis, uplinks []*message.Uplink) {
 	}
 }
 
+// forward leaves uplinks for a customer's stream, and waits until they are written.
+func forward(t *testing.T, in *Intake, customer string, uplinks []*message.Uplink) {
+	t.Helper()
+	in.Forward(customer, uplinks)
+	if !in.customer(customer).relay.flush(t.Context()) {
+		t.Fatalf("uplinks for %s are not written", customer)
+	}
+}
+
 // A collector is a handler that counts what it is given.
 type collector struct {
 	mu      sync.Mutex

@@ -16,26 +16,26 @@ const (
 	// any good one has, and longer values.
 	maxFields = 64
 	maxValue  = 512
-	// maxCount is more than any array has that is asked for.
-	maxCount = 1 << 20
-	maxBulk  = 512 << 20 // bytes: Redis' own limit
+	maxBulk   = 512 << 20 // bytes: Redis' own limit
 
 	respBuffer = 64 << 10
-	replyTime  = 10 * time.Second // a reply has to begin and to end in it
+	replyTime  = 10 * time.Second // a reply has to begin in it, and so has what is next of a long one
 )
 
-// A respConn is a connection for what a client of general use does slowly and
-// without bounds: reading many small entries that strangers wrote. It speaks
-// RESP2, keeps one piece of memory, and drops what no good entry has. One
-// goroutine at a time.
+// A respConn is a connection to a single server for what the library's client does slowly and without bounds: reading many
+// small entries that strangers wrote, and writing them. With the library in its place a router takes 1.5 to 1.6 times the CPU
+// time an uplink, and a writer 1.4 to 1.7 times (BenchmarkRedis in router). The library knows where the keys of a cluster are,
+// so both are here. A respConn speaks RESP2, keeps one piece of memory, and drops what no good entry has. One goroutine at a time.
 type respConn struct {
 	conn  net.Conn
 	close func()
+	late  bool   // a part of the reply has come
+	renew bool   // of a long reply that goes on it waits for the rest
 	buf   []byte // unread: buf[from:to]
 	from  int
 	to    int
 	out   []byte
-	// Of the entry that is read: its values, and names, and where they stand.
+	// Of the entry that is read: its names and values.
 	text   []byte
 	fields []string
 }
@@ -116,6 +116,7 @@ func (w *respConn) flush(patience time.Duration) error {
 	if err := w.conn.SetDeadline(time.Now().Add(patience + replyTime)); err != nil {
 		return err
 	}
+	w.late = false
 	_, err := w.conn.Write(w.out)
 	return err
 }
@@ -274,9 +275,6 @@ func (w *respConn) header(kind byte) (int, error) {
 		}
 		n = n*10 + int(c-'0')
 	}
-	if kind == '*' && n > maxCount {
-		return 0, errProtocol("an array of", n)
-	}
 	return n, nil
 }
 
@@ -307,6 +305,10 @@ func (w *respConn) need(n int) error {
 	w.to = copy(w.buf, w.buf[w.from:w.to])
 	w.from = 0
 	for w.to < n {
+		if w.renew && w.late { // before its first part the deadline is that of flush
+			_ = w.conn.SetReadDeadline(time.Now().Add(replyTime))
+		}
+		w.late = true
 		read, err := w.conn.Read(w.buf[w.to:])
 		w.to += read
 		if err != nil && w.to < n {

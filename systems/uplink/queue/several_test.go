@@ -104,9 +104,7 @@ func TestEntriesOfAnInstanceThatLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		left.Hold("acme") // its own entries of a customer's stream, too
-		if err := left.Forward(t.Context(), "acme", frames(n, n+10)); err != nil {
-			t.Fatal(err)
-		}
+		forward(t, left, "acme", frames(n, n+10))
 		seen := &collector{in: left, seen: map[int]int{}}
 		receiving, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 2)
@@ -157,9 +155,7 @@ func TestOneTakesOverWhatWasLeft(t *testing.T) {
 		}
 		left, leave := receive("left")
 		for i := range n / 500 {
-			if err := left.in.Forward(t.Context(), "acme", frames(500*i, 500*(i+1))); err != nil {
-				t.Fatal(err)
-			}
+			forward(t, left.in, "acme", frames(500*i, 500*(i+1)))
 		}
 		until(t, "it read all", func() bool { return left.count() == n })
 		a, _ := receive("a")

@@ -13,11 +13,24 @@ import (
 // An entryID identifies an entry of a stream; later ones are greater.
 type entryID struct{ millis, seq uint64 }
 
+// lastID is the greatest that there is. A stream that has had an entry of it takes no more.
+var lastID = entryID{math.MaxUint64, math.MaxUint64}
+
 func (id entryID) next() entryID {
 	if id.seq == math.MaxUint64 {
 		return entryID{id.millis + 1, 0}
 	}
 	return entryID{id.millis, id.seq + 1}
+}
+
+// after is the text of what may follow an entry; "": nothing.
+func (id entryID) after() string {
+	if id == lastID {
+		return ""
+	}
+	var e encoder
+	e.id(id.next())
+	return e.args[0]
 }
 
 func (id entryID) less(other entryID) bool {
@@ -55,6 +68,7 @@ type source struct {
 	index int // a partition's number; of a customer's stream −1, −2 and so on
 	// handle takes what was read.
 	handle func([]*message.Uplink)
+	relay  *relay[*message.Uplink] // what this instance adds to the stream
 
 	ahead atomic.Int64 // by how many nanoseconds our clock is ahead of Redis's
 
@@ -93,6 +107,9 @@ func newSource(key string, index int) *source {
 	s.quiet.L = &s.mu
 	return s
 }
+
+// customer is the name of the customer whose stream it is.
+func (s *source) customer() string { return strings.TrimPrefix(s.key, keyCustomer) }
 
 // begin and end enclose each call of handle; rest waits until there is none.
 func (s *source) begin() {
@@ -256,6 +273,13 @@ func (s *sourceSet) list() []*source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sources
+}
+
+// isPassed tells whether the reader saw the newest version, and else what changes with the next one.
+func (s *sourceSet) isPassed() (bool, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.passed == s.version, s.changed
 }
 
 // hasPassed tells whether the reader saw a version, and else what changes with it.

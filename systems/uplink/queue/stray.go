@@ -2,14 +2,12 @@ package queue
 
 import (
 	"context"
-	"strconv"
 
 	"contend/systems/uplink/message"
 )
 
 // moveOver writes entries to the partitions of their addresses, whose writers chose another one, and acknowledges
-// them: in their order, but what another writer has written there in the meantime is before them. Where a partition is
-// away it tries in the background until Redis takes them, or the intake is closed; then they come again.
+// them: in their order, but what another writer has written there in the meantime is before them.
 func (in *Intake) moveOver(strays []*message.Uplink) {
 	at := map[int][]*message.Uplink{}
 	for _, u := range strays {
@@ -17,52 +15,53 @@ func (in *Intake) moveOver(strays []*message.Uplink) {
 		at[n] = append(at[n], u)
 	}
 	for n, uplinks := range at {
-		if in.move(n, uplinks) {
-			continue
-		}
-		in.routines.Go(func() {
-			var pause backoff
-			for pause.wait(in.ctx) && !in.move(n, uplinks) {
-			}
-		})
+		in.parts[n].relay.add(uplinks)
 	}
 }
 
 // move is one attempt to write entries to a partition.
-func (in *Intake) move(partition int, uplinks []*message.Uplink) bool {
-	key := keyUplinks + strconv.Itoa(partition)
-	moved, err := in.append(in.ctx, "writing to "+key, key, uplinks, func(waiting int64) (int, error) {
+func (in *Intake) move(ctx context.Context, s *source, uplinks []*message.Uplink) error {
+	moved, err := in.append(ctx, s, uplinks, func(waiting int64) (int, error) {
 		return roomWithin(in.redis.limit(0, len(in.parts)), waiting, uplinks), nil
 	})
 	if err != nil {
-		in.failed("moving entries to the partition of their address", err)
-		return false
+		return err
 	}
 	in.count.moved.Add(uint64(moved))
+	in.Ack(originsOf(uplinks))
+	return nil
+}
+
+// dropStrays gives up entries that wait for the partitions of their addresses.
+func (in *Intake) dropStrays(uplinks []*message.Uplink) {
+	in.count.dropped.Add(uint64(len(uplinks)))
+	in.Ack(originsOf(uplinks))
+}
+
+func originsOf(uplinks []*message.Uplink) []message.Origin {
 	origins := make([]message.Origin, len(uplinks))
 	for i, u := range uplinks {
 		origins[i] = u.Origin
 	}
-	in.Ack(origins)
-	return true
+	return origins
 }
 
-// append adds uplinks to a stream where some wait, as many as room says, and returns how many those are. Further ones, and
-// all for a key that is no stream, are dropped and counted: who waited for it would hold up all others.
-func (in *Intake) append(ctx context.Context, what, key string, uplinks []*message.Uplink, room func(waiting int64) (int, error)) (added int, err error) {
-	waiting, err := in.redis.do(ctx, "XLEN", key).AsInt64()
+// append adds uplinks to a stream where some wait, as many as room says, and returns how many those are. Further ones are
+// dropped and counted, and so are all uplinks for a key that is no stream: nothing could follow them.
+func (in *Intake) append(ctx context.Context, s *source, uplinks []*message.Uplink, room func(waiting int64) (int, error)) (added int, err error) {
+	waiting, err := in.redis.do(ctx, "XLEN", s.key).AsInt64()
 	if err == nil {
 		added, err = room(waiting)
 	}
 	if isSpoilt(err) {
-		in.failed(what, err)
+		in.failed(s.relay.what, err)
 		in.count.dropped.Add(uint64(len(uplinks)))
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	if err := in.forward(ctx, key, uplinks[:added]); err != nil {
+	if err := in.add(ctx, s.key, uplinks[:added]); err != nil {
 		return 0, err
 	}
 	in.count.dropped.Add(uint64(len(uplinks) - added))

@@ -3,7 +3,6 @@ package router
 import (
 	"context"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -22,11 +21,11 @@ const defaultHeld = 50_000
 // What the router holds, in multiples of what it may hold of one customer, so that
 // customers who read slowly or do not answer do not keep it from reading for others.
 // Beside what waits in memory and what is unanswered, uplinks are in flight whose
-// copies are awaited, and whose acknowledgement is on its way.
+// copies are awaited, whose acknowledgement is on its way, and that wait for the streams of customers.
 const (
 	mostUnsent   = 2
 	mostHeld     = 4
-	mostInFlight = 5
+	mostInFlight = 7
 )
 
 // A customer is one whose messages pass through this instance.
@@ -116,12 +115,7 @@ func (r *Router) detour(name string, c *customer, uplinks []*message.Uplink) {
 		c.direct = false
 		uplinks = append(c.box.Withdraw(0), uplinks...)
 	}
-	for chunk := range slices.Chunk(uplinks, mostForwarded) {
-		if !r.insist(r.intake.Forward, name, chunk) {
-			return
-		}
-		r.settled(chunk)
-	}
+	r.intake.Forward(name, uplinks)
 	c.wantDirect()
 }
 
@@ -142,8 +136,13 @@ func (r *Router) handOver() {
 	}
 }
 
-// straightAgain is how long after an attempt to go straight the first other one is.
-const straightAgain = 20 * time.Millisecond
+const (
+	// straightAgain is how long after an attempt to go straight the first other one is, and longestPause the last one.
+	straightAgain = 20 * time.Millisecond
+	longestPause  = 500 * time.Millisecond
+	// retreatAgain is how long after a failure of Redis uplinks are given back again.
+	retreatAgain = 500 * time.Millisecond
+)
 
 // straighten has what is new go to the outbox directly, whenever all that went by way of the stream was read.
 func (r *Router) straighten(ctx context.Context, name string, c *customer) {
@@ -159,13 +158,23 @@ func (r *Router) straighten(ctx context.Context, name string, c *customer) {
 			}
 		default:
 			sleep(ctx, pause)
-			pause = min(2*pause, forwardAgain)
+			pause = min(2*pause, longestPause)
 		}
 	}
 }
 
-// straight has nothing more go by way of the stream, if what is there is read in a moment.
+// straight has nothing more go by way of the stream, if what is there is read in a moment. Who holds order holds up other
+// customers, so the server of this one's stream has to have answered just before.
 func (r *Router) straight(ctx context.Context, name string, c *customer) bool {
+	c.order.Lock()
+	direct := c.direct
+	c.order.Unlock()
+	if direct {
+		return true
+	}
+	if _, err := r.intake.CaughtUp(ctx, name); err != nil {
+		return false
+	}
 	c.order.Lock()
 	defer c.order.Unlock()
 	for attempt := 0; attempt < 5 && !c.direct; attempt++ {
@@ -184,7 +193,7 @@ func (r *Router) retreat(away context.Context, name string, c *customer) {
 	if r.config.Redis.Embedded() {
 		return // which nobody else reads
 	}
-	r.insist(r.intake.Retreat, name, c.box.WithdrawForwarded())
+	r.giveBack(name, c.box.WithdrawForwarded())
 	for end := time.Now().Add(r.config.Hold); away.Err() == nil && c.box.Sent() > 0 && time.Now().Before(end); sleep(away, lookAgain) {
 		if _, here, somewhere := r.intake.Holder(name); somewhere && !here {
 			break
@@ -192,6 +201,19 @@ func (r *Router) retreat(away context.Context, name string, c *customer) {
 	}
 	if away.Err() == nil {
 		r.leave(name, c, c.box.WithdrawLost())
+	}
+}
+
+// giveBack leaves uplinks in the customer's stream that came from there, again and again while Redis is away. The end of the
+// router ends that, and the uplinks come again to the next one.
+func (r *Router) giveBack(name string, uplinks []*message.Uplink) {
+	for r.working.Err() == nil {
+		err := r.intake.Retreat(r.working, name, uplinks)
+		if err == nil {
+			return
+		}
+		r.config.Log.Warn("uplinks wait for Redis", "customer", name, "uplinks", len(uplinks), "error", err)
+		sleep(r.working, retreatAgain)
 	}
 }
 
@@ -210,27 +232,6 @@ func sleep(ctx context.Context, d time.Duration) {
 	case <-time.After(d):
 	case <-ctx.Done():
 	}
-}
-
-// forwardAgain is how long after a failure of Redis uplinks are forwarded again.
-const forwardAgain = 500 * time.Millisecond
-
-// mostForwarded is how many uplinks are forwarded at once.
-const mostForwarded = 1000
-
-// insist leaves uplinks in the customer's stream, by Forward or Retreat. While Redis is away nothing
-// else could be read either, so it waits; the end of the router ends that, and the
-// uplinks come again to the next one.
-func (r *Router) insist(leave func(context.Context, string, []*message.Uplink) error, name string, uplinks []*message.Uplink) bool {
-	for r.working.Err() == nil {
-		err := leave(r.working, name, uplinks)
-		if err == nil {
-			return true
-		}
-		r.config.Log.Warn("uplinks wait for Redis", "customer", name, "uplinks", len(uplinks), "error", err)
-		sleep(r.working, forwardAgain)
-	}
-	return false
 }
 
 // crowded says whether so many messages wait to be sent that further ones should wait in

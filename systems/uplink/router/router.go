@@ -102,7 +102,7 @@ func New(ctx context.Context, c Config) (*Router, error) {
 	}
 	r.intake, err = queue.NewIntake(ctx, c.Redis, queue.IntakeConfig{Instance: c.Instance, Partitions: c.Partitions,
 		Linger: c.Linger, Lease: c.Lease, InFlight: mostInFlight * c.Held, Backlog: c.Backlog, AckRead: c.Redis.Embedded(),
-		Alone: !c.Table.Shared(), NearlyFull: r.relieve, HandOver: r.handOver})
+		Alone: !c.Table.Shared(), NearlyFull: r.relieve, HandOver: r.handOver, Forwarded: r.settled})
 	if errors.Is(err, queue.ErrAlone) {
 		err = fmt.Errorf("%w; SQLite is for one router, several need PostgreSQL", err)
 	}
