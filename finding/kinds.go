@@ -31,6 +31,12 @@ var (
 		Advice:    "find out why it stopped, on its machine; rerun with the remaining workers",
 		OfRun:     "“under the load that was asked for”: part of the load was missing",
 		OfVerdict: "“under the same load”: part of one side's load was missing"})
+	Starved = kind(Kind{Code: "starved",
+		Says:      "some connections got no response at all",
+		When:      "closed model: the other callers got 20 responses each on average, and these none, as from a server that serves one connection until it closes; no verdict",
+		Advice:    "let the server serve more connections at once, or close each after a response (try `--no-keepalive`)",
+		OfRun:     "“at this concurrency”: the responses are those of fewer connections",
+		OfVerdict: "“at the same concurrency”: one side serves fewer connections"})
 	// Incomplete refuses from a share on that can be set, this one if it is not.
 	Incomplete = kind(Kind{Code: "incomplete", Figure: true, Warns: 0.001, Refuses: 0.01,
 		Says:      "over {warns} of iterations never started or never finished: the slowest",

@@ -46,10 +46,10 @@ func (r *Result) judge() []finding.Warning {
 	if share := float64(r.Wrong()) / float64(r.Planned); share > finding.Errors.Warns {
 		warn(finding.Errors, "%.3g%% of the planned iterations failed, more than %.3g%%", 100*share, 100*finding.Errors.Warns)
 	}
-	if r.cut() > min(finding.Incomplete.Warns, r.Plan.AllowedUnfinished()) {
-		warn(finding.Incomplete, "%s, so high percentiles are lower bounds", r.missing())
+	if w := r.unserved(); w != nil {
+		warnings = append(warnings, *w)
 	}
-	if r.GeneratorShare != nil && *r.GeneratorShare > finding.GeneratorShare.Warns {
+	if r.Starved == 0 && r.GeneratorShare != nil && *r.GeneratorShare > finding.GeneratorShare.Warns {
 		warn(finding.GeneratorShare, "%.0f%% of each cycle was spent in the load generator, not waiting for the server (Little's law)", 100**r.GeneratorShare)
 	}
 	if used := r.generatorUse(0); used >= finding.GeneratorBusy.Warns && !r.Local && r.Server == nil {
@@ -81,6 +81,22 @@ func (r *Result) oddities() (list []finding.Warning) {
 		list = append(list, finding.StrayBytes.Warning("%s responses came with bytes that belong to none, such as an extra line break or a body after 204", number(r.Stray)))
 	}
 	return list
+}
+
+// unserved says which callers or iterations got no response; nil: hardly any.
+func (r *Result) unserved() *finding.Warning {
+	switch {
+	case r.Starved > 0:
+		return finding.Starved.Refusal("%s", r.silent())
+	case r.cut() > min(finding.Incomplete.Warns, r.Plan.AllowedUnfinished()):
+		return finding.Incomplete.Refusal("%s, so high percentiles are lower bounds", r.missing())
+	}
+	return nil
+}
+
+// silent says how many callers were starved.
+func (r *Result) silent() string {
+	return fmt.Sprintf("%d of %d connections got no response, the others %s", r.Starved, r.Concurrency, number(r.Completed+r.Failed))
 }
 
 // Incomplete says whether more iterations were dropped or unfinished than the plan

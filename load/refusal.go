@@ -63,6 +63,8 @@ func (r *Result) wrongOrMissing() *finding.Warning {
 	}
 	after, ceased := r.Ceased()
 	switch wrong := r.Wrong(); {
+	case r.Starved > 0:
+		return finding.Starved.Refusal("%s", r.silent())
 	case r.Planned == 0:
 		return finding.Errors.Refusal("no iteration began within the %v measured", r.Duration.Round(time.Millisecond))
 	case r.Completed == 0 && wrong > 0:

@@ -21,6 +21,9 @@ type Result struct {
 	Plan        Plan `json:"plan"`
 	// Duration is the length of the measured window as it was.
 	Duration time.Duration `json:"duration_ns"`
+	// Starved is how many VUs of the closed model got no response while others got starvedAfter each on average; of
+	// a sum of runs the most in one of them.
+	Starved int `json:"starved,omitempty"`
 	// Idle is how long the plan had no iteration left for VUs, summed over these;
 	// closed model only.
 	Idle time.Duration `json:"idle_vu_ns,omitempty"`
@@ -162,6 +165,7 @@ func Merge(results ...*Result) *Result {
 		}
 		sum.StartLagAllowed = max(sum.StartLagAllowed, r.StartLagAllowed)
 		sum.Duration += r.Duration
+		sum.Starved = max(sum.Starved, r.Starved)
 		sum.Idle += r.Idle
 		sum.Overhang += r.Overhang
 		sum.Generators = mergeGenerators(sum.Generators, r.Generators)

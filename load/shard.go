@@ -39,6 +39,7 @@ type Shard struct {
 	paused   time.Duration
 	each     map[int]int64
 	overhang time.Duration // of a result
+	heard    []bool        // which VUs of the closed model got a response
 	tolerance
 	_ [64]byte // keeps neighbours off this cache line
 }
@@ -47,6 +48,7 @@ type Shard struct {
 // the run.
 type Iteration struct {
 	Due, Start time.Duration
+	vu         int  // of the closed model
 	counted    bool // due in the measured window
 }
 
@@ -86,6 +88,7 @@ func (s *Shard) Next(vu int, free time.Duration) (Iteration, bool) {
 		return Iteration{}, false
 	}
 	it := r.iteration(turn)
+	it.vu = vu
 	if it.counted && !r.reserve() {
 		s.retire(free)
 		return it, false
@@ -204,6 +207,9 @@ func (s *Shard) finish(it *Iteration, end time.Duration, out *Outcome, err error
 	if s.closed {
 		return
 	}
+	if err == nil && s.run.plan.Pacer == nil {
+		s.hear(it.vu)
+	}
 	opens := s.run.plan.Warmup
 	within := Iteration{Due: it.Due - opens, Start: it.Start - opens}
 	if !it.counted {
@@ -222,6 +228,14 @@ func (s *Shard) finish(it *Iteration, end time.Duration, out *Outcome, err error
 		sample(Sample{Due: it.Due, Start: it.Start, End: end, Outcome: *out, Err: err})
 		s.run.sampling.Unlock()
 	}
+}
+
+// hear notes that a VU got a response.
+func (s *Shard) hear(vu int) {
+	if vu >= len(s.heard) {
+		s.heard = append(s.heard, make([]bool, vu+1-len(s.heard))...)
+	}
+	s.heard[vu] = true
 }
 
 // close ends the shard: nothing begins or is recorded any more. What was begun is

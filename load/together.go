@@ -140,6 +140,7 @@ func (r *Result) join(o *Result) {
 		r.Idle += time.Duration(o.Concurrency) * (r.Duration - o.Duration)
 	}
 	r.Overhang += o.Overhang
+	r.Starved += o.Starved
 	r.Counts.Add(&o.Counts)
 	r.addScenarios(o.Scenarios)
 }

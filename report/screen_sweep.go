@@ -47,7 +47,7 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 		s.next = d.afterDoubt(c.Bound.Reason.Code)
 	}
 	if len(c.Results) > 0 {
-		s.body = append([]string{"  " + clean(c.Results[0].Target), ""}, levelRows(c, len(refused) == 0)...)
+		s.body = append([]string{"  " + clean(c.Results[0].Target), ""}, levelRows(c, len(refused) == 0 && c.TimeUp == nil)...)
 		if slices.Contains(refused, finding.Errors.Code) {
 			wrong := beneath(wrongKinds(trial.MergeCells(c.Results).Result))
 			s.body = slices.Insert(s.body, 1, wrong[:min(2, len(wrong))]...)

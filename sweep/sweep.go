@@ -219,7 +219,7 @@ func (s *sweeping) explore(ctx context.Context) error {
 		c.Explored = append(c.Explored, cell)
 		// Where the generator is the limit throughput stays flat, which ends it, too.
 		reason := cell.Refusal(stat.HigherIsFaster)
-		if (reason.Is(finding.Errors) || reason.Is(finding.Incomplete)) && len(c.Explored) > 1 || trial.NothingRight(c.Explored) {
+		if (reason.Is(finding.Errors) || reason.Is(finding.Incomplete) || reason.Is(finding.Starved)) && len(c.Explored) > 1 || trial.NothingRight(c.Explored) {
 			c.Ceiling = fmt.Sprintf("at concurrency %d: %s: %s", level, reason.Code, reason.Text)
 			return 0, false, nil
 		}
