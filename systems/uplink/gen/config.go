@@ -49,7 +49,7 @@ func (m *Mode) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("mode is %.40q; allowed: %v, %v, %v", text, Flat, Batch, Rate)
+	return fmt.Errorf("mode is %.40q; expected %v, %v, %v", text, Flat, Batch, Rate)
 }
 
 // A Config says what is generated. Mode, N and Add must be set, Batches for
@@ -115,7 +115,7 @@ func (c *Config) Validate() error {
 		errs = append(errs, setting.At(c, field).Wrong(format, args...))
 	}
 	if c.Mode < Flat || c.Mode > Rate {
-		errs = append(errs, fmt.Errorf("mode is %v; allowed: %v, %v, %v", c.Mode, Flat, Batch, Rate))
+		errs = append(errs, fmt.Errorf("mode is %v; expected %v, %v, %v", c.Mode, Flat, Batch, Rate))
 	}
 	switch {
 	case c.Mode != Rate && c.Pacer != nil:
@@ -127,10 +127,10 @@ func (c *Config) Validate() error {
 	case c.Mode != Batch && (c.Batches != 0 || c.Delay != 0):
 		wrong(&c.Batches, "and delay do not apply to mode %v", c.Mode)
 	case c.Mode == Batch && (c.Batches < 1 || c.Batches > maxUplinks/max(1, c.N)):
-		wrong(&c.Batches, "is %d; allowed: 1 to %d ÷ uplinks", c.Batches, int64(maxUplinks))
+		wrong(&c.Batches, "is %d; expected 1 to %d ÷ uplinks", c.Batches, int64(maxUplinks))
 	}
 	if c.Mode == Batch && c.N > maxBatch {
-		wrong(&c.N, "is %d; allowed: 1 to %d", c.N, maxBatch)
+		wrong(&c.N, "is %d; expected 1 to %d", c.N, maxBatch)
 	}
 	if c.Add == nil {
 		errs = append(errs, errors.New("add is not set"))

@@ -106,11 +106,11 @@ func AddrOf(phy []byte) (DevAddr, bool) {
 // sense of errors.Is.
 func Parse(phy []byte) (Frame, error) {
 	if len(phy) < minFrame || len(phy) > maxFrame {
-		return Frame{}, fmt.Errorf("%w: %d bytes; allowed: %d to %d", ErrSize, len(phy), minFrame, maxFrame)
+		return Frame{}, fmt.Errorf("%w: %d bytes; expected %d to %d", ErrSize, len(phy), minFrame, maxFrame)
 	}
 	f := Frame{Type: Type(phy[0] >> 5), FPort: -1, MIC: MICOf(phy), message: phy[:len(phy)-micSize]}
 	if major := phy[0] & 3; major != 0 && f.Type != Proprietary {
-		return Frame{}, fmt.Errorf("%w: %d in %s; allowed: 0", ErrVersion, major, f.Type)
+		return Frame{}, fmt.Errorf("%w: %d in %s; expected 0", ErrVersion, major, f.Type)
 	}
 	var err error
 	switch f.Type {
@@ -138,9 +138,9 @@ func (f *Frame) checkSize(a, b int) error {
 	case size == a || size == b:
 		return nil
 	case a == b:
-		return fmt.Errorf("%w: %s has %d bytes; allowed: %d", ErrSize, f.Type, size, a)
+		return fmt.Errorf("%w: %s has %d bytes; expected %d", ErrSize, f.Type, size, a)
 	default:
-		return fmt.Errorf("%w: %s has %d bytes; allowed: %d, %d", ErrSize, f.Type, size, a, b)
+		return fmt.Errorf("%w: %s has %d bytes; expected %d, %d", ErrSize, f.Type, size, a, b)
 	}
 }
 
@@ -182,7 +182,7 @@ func (f *Frame) parseRejoin() error {
 	case 1:
 		size, devEUI = 24, 10
 	default:
-		return fmt.Errorf("%w: %d; allowed: 0 to 2", ErrRejoinType, f.RejoinType)
+		return fmt.Errorf("%w: %d; expected 0 to 2", ErrRejoinType, f.RejoinType)
 	}
 	if err := f.checkSize(size, size); err != nil {
 		return err

@@ -83,19 +83,19 @@ func TestParseErrors(t *testing.T) {
 		kind error
 		text string
 	}{
-		"nothing":             {"", lorawan.ErrSize, "0 bytes; allowed: 12 to 255"},
+		"nothing":             {"", lorawan.ErrSize, "0 bytes; expected 12 to 255"},
 		"too short":           {data(11), lorawan.ErrSize, "11 bytes"},
 		"too long":            {data(256), lorawan.ErrSize, "256 bytes"},
-		"another version":     {"41" + data(12)[2:], lorawan.ErrVersion, "1 in unconfirmed uplink; allowed: 0"},
+		"another version":     {"41" + data(12)[2:], lorawan.ErrVersion, "1 in unconfirmed uplink; expected 0"},
 		"options, nothing":    {"40da1b01260f020004245032", lorawan.ErrOptions, "15 bytes of unconfirmed uplink, have 0"},
 		"options, one short":  {"40da1b0126020200ff04245032", lorawan.ErrOptions, "2 bytes of unconfirmed uplink, have 1"},
-		"join, short":         {"00" + strings.Repeat("00", 21), lorawan.ErrSize, "join request has 22 bytes; allowed: 23"},
-		"join, long":          {"00" + strings.Repeat("00", 23), lorawan.ErrSize, "join request has 24 bytes; allowed: 23"},
-		"accept":              {"20" + strings.Repeat("00", 17), lorawan.ErrSize, "join accept has 18 bytes; allowed: 17, 33"},
-		"rejoin 0 of 1's":     {"c000" + strings.Repeat("00", 22), lorawan.ErrSize, "rejoin request has 24 bytes; allowed: 19"},
-		"rejoin 1 of 0's":     {"c001" + strings.Repeat("00", 17), lorawan.ErrSize, "rejoin request has 19 bytes; allowed: 24"},
-		"rejoin 3":            {"c003" + strings.Repeat("00", 17), lorawan.ErrRejoinType, "3; allowed: 0 to 2"},
-		"rejoin of a version": {"c200" + strings.Repeat("00", 17), lorawan.ErrVersion, "2 in rejoin request; allowed: 0"},
+		"join, short":         {"00" + strings.Repeat("00", 21), lorawan.ErrSize, "join request has 22 bytes; expected 23"},
+		"join, long":          {"00" + strings.Repeat("00", 23), lorawan.ErrSize, "join request has 24 bytes; expected 23"},
+		"accept":              {"20" + strings.Repeat("00", 17), lorawan.ErrSize, "join accept has 18 bytes; expected 17, 33"},
+		"rejoin 0 of 1's":     {"c000" + strings.Repeat("00", 22), lorawan.ErrSize, "rejoin request has 24 bytes; expected 19"},
+		"rejoin 1 of 0's":     {"c001" + strings.Repeat("00", 17), lorawan.ErrSize, "rejoin request has 19 bytes; expected 24"},
+		"rejoin 3":            {"c003" + strings.Repeat("00", 17), lorawan.ErrRejoinType, "3; expected 0 to 2"},
+		"rejoin of a version": {"c200" + strings.Repeat("00", 17), lorawan.ErrVersion, "2 in rejoin request; expected 0"},
 	} {
 		f, err := lorawan.Parse(unhex(tt.phy))
 		if !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.text) {

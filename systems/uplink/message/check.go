@@ -28,9 +28,9 @@ func (d *Downstream) CheckFrame() error {
 	r := &d.Window.Radio
 	switch {
 	case len(d.PHY) == 0 || len(d.PHY) > MaxPHY:
-		return fmt.Errorf("its PHYPayload has %d bytes; allowed: 1 to %d", len(d.PHY), MaxPHY)
+		return fmt.Errorf("its PHYPayload has %d bytes; expected 1 to %d", len(d.PHY), MaxPHY)
 	case r.Modulation == FHSS && !IsCodingRate(r.CodingRate):
-		return fmt.Errorf("its CodingRate is %.40q; allowed: two numbers, as 4/6", r.CodingRate)
+		return fmt.Errorf("its CodingRate is %.40q; expected two numbers, as 4/6", r.CodingRate)
 	}
 	return nil
 }
@@ -40,13 +40,13 @@ func (d *Downstream) CheckWindow() error {
 	w := &d.Window
 	switch {
 	case w.Delay > maxDelay:
-		return fmt.Errorf("its Delay is %d; allowed: 1 to %d", w.Delay, maxDelay)
+		return fmt.Errorf("its Delay is %d; expected 1 to %d", w.Delay, maxDelay)
 	case len(w.TMMS) > maxTMMS:
-		return fmt.Errorf("its TMMS has %d moments; allowed: 1 to %d", len(w.TMMS), maxTMMS)
+		return fmt.Errorf("its TMMS has %d moments; expected 1 to %d", len(w.TMMS), maxTMMS)
 	case w.Delay == 0 && w.Deadline == 0 && len(w.TMMS) == 0:
-		return fmt.Errorf("no moment is given; allowed: Delay from 1, TMMS with 1 to %d moments, Deadline from 1", maxTMMS)
+		return fmt.Errorf("no moment is given; expected Delay from 1, TMMS with 1 to %d moments, Deadline from 1", maxTMMS)
 	case d.Multicast && w.Delay != 0:
-		return errors.New("its Delay is set, but a multicast follows no uplink; allowed: TMMS, Deadline")
+		return errors.New("its Delay is set, but a multicast follows no uplink; expected TMMS, Deadline")
 	}
 	return nil
 }

@@ -191,7 +191,7 @@ func (s *scanner) reject() Reject {
 	case "Other":
 		return RejectOther
 	default:
-		s.fail("%s is %.40q; allowed: MICFailed, Other", s.name, code)
+		s.fail("%s is %.40q; expected MICFailed, Other", s.name, code)
 		return RejectNone
 	}
 }

@@ -126,7 +126,7 @@ func (s *scanner) integer(least, most uint64) uint64 {
 			break
 		}
 		if n >= cut && (n > cut || d > math.MaxUint64%10) {
-			s.fail("%s is too large; allowed: %d to %d", s.name, least, most)
+			s.fail("%s is too large; expected %d to %d", s.name, least, most)
 			return 0
 		}
 		n = n*10 + d
@@ -139,7 +139,7 @@ func (s *scanner) integer(least, most uint64) uint64 {
 		s.wrong("an integer with a leading zero")
 		return 0
 	case n < least || n > most:
-		s.fail("%s is %d; allowed: %d to %d", s.name, n, least, most)
+		s.fail("%s is %d; expected %d to %d", s.name, n, least, most)
 		return 0
 	}
 	s.pos = i

@@ -70,9 +70,9 @@ func TestDownlinksThatNoRadioSends(t *testing.T) {
 		bytes       int
 		radio, want string
 	}{
-		{0, loRa, "PHYPayload has 0 bytes; allowed: 1 to 255"},
-		{256, loRa, "PHYPayload has 256 bytes; allowed: 1 to 255"},
-		{500_000, loRa, "PHYPayload has 500000 bytes; allowed: 1 to 255"},
+		{0, loRa, "PHYPayload has 0 bytes; expected 1 to 255"},
+		{256, loRa, "PHYPayload has 256 bytes; expected 1 to 255"},
+		{500_000, loRa, "PHYPayload has 500000 bytes; expected 1 to 255"},
 		{1, `"FHSS": {"Ocw": 137000, "CodingRate": "` + strings.Repeat("x", 900_000) + `"}`, "CodingRate is \"xxx"},
 		{255, loRa, ""},
 		{1, `"FHSS": {"Ocw": 137000, "CodingRate": "4/6"}`, ""},
@@ -344,7 +344,7 @@ func TestDownlinks(t *testing.T) {
 			{`"Addr": 1`, `"Deadline": 1`, message.GatewayNotFound, "no multicast group 00000001", false},
 			{`"DevEUI": 99`, `"Deadline": 1`, message.GatewayNotFound, "no subscription", false},
 			{device, `"Delay": 1`, message.WindowNotFound, "no uplink", false},
-			{device, `"TMMS": [1, 2, 3, 4, 5, 6, 7, 8, 9]`, message.WindowNotFound, "TMMS has 9 moments; allowed: 1 to 8", false},
+			{device, `"TMMS": [1, 2, 3, 4, 5, 6, 7, 8, 9]`, message.WindowNotFound, "TMMS has 9 moments; expected 1 to 8", false},
 			{device, `"Deadline": 1`, message.Success, "the connection is still there", true},
 		} {
 			c.downlink(i+1, step.to, step.timing)

@@ -84,7 +84,7 @@ func (t *Table) validAddr(c Customer, eui lorawan.EUI, addr *lorawan.DevAddr) er
 // validText says whether both databases can hold a text.
 func validText(name, text string, limit int) error {
 	if len(text) > limit {
-		return fmt.Errorf("%w: %s has %d bytes; allowed: up to %d", ErrInvalid, name, len(text), limit)
+		return fmt.Errorf("%w: %s has %d bytes; expected up to %d", ErrInvalid, name, len(text), limit)
 	}
 	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
 		return fmt.Errorf("%w: %s is not UTF-8 without zero bytes", ErrInvalid, name)

@@ -50,7 +50,7 @@ func (t *Table) CreateGroup(ctx context.Context, c Customer, addr lorawan.DevAdd
 func validGroup(c Customer, name string) error {
 	errs := []error{validText("customer", string(c), 255), validText("name", name, utf8.UTFMax*MaxGroupName)}
 	if n := utf8.RuneCountInString(name); n > MaxGroupName {
-		errs = append(errs, fmt.Errorf("%w: name has %d characters; allowed: up to %d", ErrInvalid, n, MaxGroupName))
+		errs = append(errs, fmt.Errorf("%w: name has %d characters; expected up to %d", ErrInvalid, n, MaxGroupName))
 	}
 	return errors.Join(errs...)
 }

@@ -32,7 +32,7 @@ func (t *Table) SaveTrust(ctx context.Context, all []Trust) error {
 	var changed []Trust
 	for _, s := range all {
 		if s.Size < 0 || s.Size > math.MaxUint16 {
-			return fmt.Errorf("%w: challenge is %d entries; allowed: 0 to 65535", ErrInvalid, s.Size)
+			return fmt.Errorf("%w: challenge is %d entries; expected 0 to 65535", ErrInvalid, s.Size)
 		}
 		saved := t.Trust(s.DevEUI)
 		if !s.HasProven {
