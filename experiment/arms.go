@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os/exec"
 	"runtime"
@@ -14,7 +13,6 @@ import (
 	"sync"
 
 	"contend/finding"
-	"contend/load"
 	"contend/protocol"
 	"contend/report"
 	"contend/subject"
@@ -137,7 +135,7 @@ func (o Options) start(ctx context.Context, setup trial.Setup, target protocol.T
 		return nil, errors.Join(err, release(ctx))
 	}
 	live.Address, live.Target = target.URL(), opened
-	live.Stop = func(ctx context.Context) error { return errors.Join(closeTarget(opened), release(ctx)) }
+	live.Stop = func(ctx context.Context) error { return errors.Join(protocol.Close(opened), release(ctx)) }
 	return live, nil
 }
 
@@ -166,13 +164,6 @@ func (o Options) inspector(fill func(string) string) (trial.Inspector, error) {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("--pprof: %w", err)
-}
-
-func closeTarget(t load.Target) error {
-	if c, ok := t.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
 }
 
 // sharedSubject is a subject that several arms may use at the same time.

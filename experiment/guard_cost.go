@@ -89,7 +89,7 @@ func driveGuard(ctx context.Context, design string, callers int) (*load.Result, 
 	if err != nil {
 		return nil, err
 	}
-	defer closeTarget(opened)
+	defer protocol.Close(opened)
 	live := &trial.Live{Address: design, Target: opened}
 	session, err := live.Open(ctx, callers)
 	if err != nil {

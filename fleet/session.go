@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	"contend/internal/secret"
 	"contend/load"
+	"contend/protocol"
 )
 
 // A session is the callers that a worker has, from their opening to their end. What it is asked to
@@ -84,9 +84,7 @@ func (s *session) work(w *worker) {
 	if s.callers != nil {
 		_ = s.callers.Close() // whatever a caller says at its end
 	}
-	if c, ok := s.target.(io.Closer); ok {
-		_ = c.Close()
-	}
+	_ = protocol.Close(s.target)
 	if s.folder != "" {
 		_ = os.RemoveAll(s.folder)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -151,7 +152,15 @@ type Opener struct {
 	Remote func(Target, wire.Surroundings) (load.Target, error)
 }
 
-// Open opens a target, whose user closes it if it implements io.Closer. The error
+// Close closes a target, if there is anything to close of it.
+func Close(t load.Target) error {
+	if c, ok := t.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// Open opens a target, whose user calls Close. The error
 // has every mistake in what was asked for.
 func (o Opener) Open(ctx context.Context, t Target) (load.Target, error) {
 	t.learn(o.Surroundings)

@@ -255,7 +255,7 @@ func (a *app) reachAll(ctx context.Context, c *compareFlags, arms []arm, timeout
 	var away []error
 	for _, one := range arms {
 		opened, err := a.open(ctx, c.spec.target().With("url", one.does), timeout, nil)
-		closeTarget(opened)
+		protocol.Close(opened)
 		if exit, ok := errors.AsType[*exitError](err); ok && exit.code == exitFailed {
 			away = append(away, about(one.name, exit.err))
 		} else if err != nil {

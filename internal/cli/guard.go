@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,14 +15,11 @@ import (
 	"contend/load"
 	target "contend/protocol/guard"
 	"contend/report"
-	"contend/setting"
 	"contend/trial"
 )
 
-// The grid of `contend guard`: each cell is visited several times, all cells
-// in a new random order each time, so that no design gets all of a disturbance.
+// How long each visit of a cell of the grid of `contend guard` takes.
 const (
-	guardVisits = 3
 	guardBlock  = 80 * time.Millisecond
 	guardWarmup = 15 * time.Millisecond
 )
@@ -105,26 +100,6 @@ func (g *guardGrid) prepare(names []string) error {
 	return g.addCells()
 }
 
-// lookUp returns what the names stand for, each once; without any, all.
-func lookUp[D any](names, all []string, lookup func(string) (D, error)) (found []D, err error) {
-	if len(names) == 0 {
-		names = all
-	}
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			continue
-		}
-		d, unknown := lookup(name)
-		if unknown != nil {
-			m := setting.NotOneOf(name, all)
-			m.Setting.Name = "design"
-			err = errors.Join(err, m)
-		}
-		found = append(found, d)
-	}
-	return found, err
-}
-
 // addCells fills the grid, but for what a design cannot do.
 func (g *guardGrid) addCells() error {
 	for _, kind := range g.Kinds {
@@ -149,20 +124,7 @@ func (g *guardGrid) addCells() error {
 func (g *guardGrid) run(ctx context.Context) error {
 	doc := newDocument("guard")
 	p := g.progress(g.UI)
-	random := rand.New(rand.NewPCG(g.Seed, 0))
-	var err error
-	for visit := range guardVisits {
-		for i, n := range random.Perm(len(g.cells)) {
-			c := g.cells[n]
-			p.between(float64(visit*len(g.cells)+i)/float64(guardVisits*len(g.cells)),
-				fmt.Sprintf("%s, %s, callers %d", c.design.Name, c.config.Kind, c.callers),
-				func() *report.Document { return g.add(&report.Document{Command: "guard"}) })
-			if err == nil && ctx.Err() == nil {
-				err = c.visit(ctx)
-			}
-		}
-	}
-	p.clear()
+	err := visitAll(ctx, p, g.Seed, g.cells, func() *report.Document { return g.add(&report.Document{Command: "guard"}) })
 	g.add(doc)
 	doc.Notes = g.notes()
 	return g.finish(ctx, doc, &g.views, err)
@@ -176,6 +138,10 @@ func (g *guardGrid) add(doc *report.Document) *report.Document {
 		}
 	}
 	return doc
+}
+
+func (c *guardCell) label() string {
+	return fmt.Sprintf("%s, %s, callers %d", c.design.Name, c.config.Kind, c.callers)
 }
 
 // visit drives the cell once with a guard of its own.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/url"
 	"runtime"
 	"slices"
@@ -98,6 +97,8 @@ func (w workers) MarshalText() ([]byte, error) {
 type step struct {
 	url     string
 	procs   int
+	opener  protocol.Opener
+	length  time.Duration // of a visit
 	results []*load.Result
 }
 
@@ -171,30 +172,18 @@ const (
 	printedItems = 2_000
 )
 
-// ladderVisits is how often each step is measured, all steps in a new random
-// order each time.
-const ladderVisits = 3
-
 func (l *ladder) run(ctx context.Context) error {
 	opener, err := l.newOpener()
 	if err != nil {
 		return failed(err)
 	}
+	for _, s := range l.steps {
+		s.opener, s.length = opener, l.Duration
+	}
 	doc := newDocument("pipe")
 	p := l.progress(l.UI)
-	random := rand.New(rand.NewPCG(l.Seed, 0))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	for visit := range ladderVisits {
-		for i, n := range random.Perm(len(l.steps)) {
-			s := l.steps[n]
-			p.between(float64(visit*len(l.steps)+i)/float64(ladderVisits*len(l.steps)), s.label(),
-				func() *report.Document { return l.add(&report.Document{Command: "pipe"}) })
-			if err == nil && ctx.Err() == nil {
-				err = s.visit(ctx, opener, l.Duration)
-			}
-		}
-	}
-	p.clear()
+	err = visitAll(ctx, p, l.Seed, l.steps, func() *report.Document { return l.add(&report.Document{Command: "pipe"}) })
 	l.add(doc)
 	for _, d := range l.designs {
 		doc.Notes = append(doc.Notes, fmt.Sprintf("%s: %s; order: %s; unpublished: %s", d.Name, d.Summary, d.Order, d.Unpublished))
@@ -212,8 +201,8 @@ func (l *ladder) add(doc *report.Document) *report.Document {
 	return doc
 }
 
-func (s *step) visit(ctx context.Context, opener protocol.Opener, d time.Duration) error {
-	opened, err := opener.Open(ctx, protocol.At(s.url))
+func (s *step) visit(ctx context.Context) error {
+	opened, err := s.opener.Open(ctx, protocol.At(s.url))
 	if err != nil {
 		return err
 	}
@@ -224,7 +213,7 @@ func (s *step) visit(ctx context.Context, opener protocol.Opener, d time.Duratio
 		return err
 	}
 	defer session.Close()
-	cell, err := live.Settled(ctx, session, load.Plan{VUs: 1, Warmup: d / 5, Duration: d})
+	cell, err := live.Settled(ctx, session, load.Plan{VUs: 1, Warmup: s.length / 5, Duration: s.length})
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func newRun(a *app) *cobra.Command {
 			read, mistakes := a.scriptLoad(cmd.Context(), &spec, o.given, wholeScript)
 			unread := setting.FlagErrors(mistakes)
 			if read != nil {
-				defer closeTarget(read)
+				defer protocol.Close(read)
 				r.script = read
 			}
 			plan, err := r.plan(o)
@@ -91,14 +91,14 @@ func newRun(a *app) *cobra.Command {
 // runOpened drives a target that is open, and closes it: that may be a script's teardown, which can fail.
 func (a *app) runOpened(ctx context.Context, opened load.Target, name string, plan load.Plan, r *runSettings) error {
 	if err := a.pins.place(placement.Shared, a.Err); err != nil {
-		closeTarget(opened)
+		protocol.Close(opened)
 		return failed(err)
 	}
 	defer a.pins.process.Release()
 	if own := script.Of(opened); own != nil {
 		r.script = own
 	}
-	ended := sync.OnceValue(func() error { return closeTarget(opened) })
+	ended := sync.OnceValue(func() error { return protocol.Close(opened) })
 	err := a.run(ctx, name, plan, r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {
 		cell, err := driveOnce(ctx, opened, name, plan)
 		_ = ended() // what teardown measures is judged, too; its error is told at the end
@@ -271,7 +271,7 @@ func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Pla
 		err = reach(ctx, target.URL(), opened, plan.Timeout)
 	}
 	if err != nil {
-		closeTarget(opened)
+		protocol.Close(opened)
 		return nil, err
 	}
 	return opened, nil
@@ -303,13 +303,6 @@ func reach(ctx context.Context, url string, opened load.Target, timeout time.Dur
 		return interrupted()
 	}
 	return failed(hinted(err, hint(ctx, url, trouble{err: err})))
-}
-
-func closeTarget(t load.Target) error {
-	if c, ok := t.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
 }
 
 // generatorGC is how much the heap may grow between collections, in per cent:

@@ -62,7 +62,7 @@ func (a *app) scriptLoad(ctx context.Context, spec *targetFlags, given setting.V
 	}
 	whole := len(part) == len(wholeScript)
 	if names := read.Options.Names(); names != nil && whole && has(ofWholeLoad...) && spec.given["scenario"].Texts == nil {
-		closeTarget(read)
+		protocol.Close(read)
 		spec.given["scenario"] = setting.Value{Texts: []string{script.DefaultScenario}}
 		if read, err = a.readScript(ctx, spec.target()); err != nil {
 			return nil, err
@@ -71,13 +71,13 @@ func (a *app) scriptLoad(ctx context.Context, spec *targetFlags, given setting.V
 	}
 	options := &read.Options
 	if len(options.Scenarios) > 1 && (!whole || has("concurrency")) {
-		closeTarget(read)
+		protocol.Close(read)
 		return nil, severalScenarios(options)
 	}
 	vus, _ := strconv.Atoi(strings.Join(given["concurrency"].Texts, "")) // a mistake is told with the others
 	if vus > 0 && whole && options.Ramps() && !has(ofWholeLoad...) {
 		if err := options.RampFrom(vus); err != nil {
-			closeTarget(read)
+			protocol.Close(read)
 			return nil, err
 		}
 		given["concurrency"] = setting.Value{Texts: []string{strconv.Itoa(options.VUs)}}
@@ -110,7 +110,7 @@ func (a *app) scriptLoad(ctx context.Context, spec *targetFlags, given setting.V
 func (a *app) scriptOptions(ctx context.Context, spec *targetFlags, given setting.Values, part scriptPart) error {
 	read, err := a.scriptLoad(ctx, spec, given, part)
 	if read != nil {
-		closeTarget(read)
+		protocol.Close(read)
 	}
 	return err
 }

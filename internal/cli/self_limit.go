@@ -60,6 +60,6 @@ func (a *app) selfLimit(ctx context.Context) (perSec float64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer closeTarget(target)
+	defer protocol.Close(target)
 	return calibrate.Limit(ctx, url, target)
 }

@@ -76,7 +76,7 @@ func (a *app) checkServer(ctx context.Context, target protocol.Target, server *o
 	mistakes = errors.Join(mistakes, server.check(target))
 	if server.Command == "" {
 		opened, err := a.open(ctx, target, timeout, mistakes)
-		closeTarget(opened)
+		protocol.Close(opened)
 		return err
 	}
 	if mistakes != nil {

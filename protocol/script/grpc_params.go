@@ -54,11 +54,6 @@ var grpcCallReaders = map[string]func(v *vu, p *grpcCall, value sobek.Value) err
 	},
 }
 
-// grpcParams returns the names of what a connection and a call of gRPC can be given.
-func grpcParams() (connect, call []string) {
-	return slices.Sorted(maps.Keys(grpcConnectReaders)), slices.Sorted(maps.Keys(grpcCallReaders))
-}
-
 // readObject reads each name of an object by its reader; one that has none is an exception.
 func readObject[T any](v *vu, into *T, params sobek.Value, readers map[string]func(*vu, *T, sobek.Value) error) {
 	if !isObject(params) {

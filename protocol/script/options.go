@@ -109,12 +109,6 @@ var idle = []string{"summaryTimeUnit", "noUsageReport", "cloud", "ext"}
 // ofThresholds is the option that is read with what the script measures.
 const ofThresholds = "thresholds"
 
-// optionNames returns the options that are read, and those that change nothing here.
-func optionNames() (read, ignored []string) {
-	read = append(slices.Collect(maps.Keys(optionReaders)), ofThresholds)
-	return slices.Sorted(slices.Values(read)), slices.Sorted(slices.Values(idle))
-}
-
 func duration(field func(*Options) *time.Duration) reader {
 	return func(o *Options, raw json.RawMessage) (err error) {
 		*field(o), err = readDuration(raw)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -74,9 +73,6 @@ var socketReaders = map[string]func(v *vu, s *session, value sobek.Value) error{
 		return nil
 	},
 }
-
-// socketParams returns the names of what a WebSocket can be given.
-func socketParams() []string { return slices.Sorted(maps.Keys(socketReaders)) }
 
 // newSession reads what a WebSocket is opened with.
 func (v *vu) newSession(what, text string, params sobek.Value) *session {

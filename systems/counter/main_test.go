@@ -67,6 +67,19 @@ func (r *running) wait(t testing.TB) error {
 	}
 }
 
+// httpAddr returns the address that HTTP is bound to, or nil if it is off.
+func (s *Server) httpAddr() net.Addr { return addrOf(s.http) }
+
+// grpcAddr returns the address that gRPC is bound to, or nil if it is off.
+func (s *Server) grpcAddr() net.Addr { return addrOf(s.grpc) }
+
+func addrOf(ln net.Listener) net.Addr {
+	if ln == nil {
+		return nil
+	}
+	return ln.Addr()
+}
+
 func (r *running) url(path string) string { return "http://" + r.httpAddr().String() + path }
 
 // A stuckGuard holds every caller until release or Close.

@@ -181,19 +181,6 @@ func (s *Server) closeSides() {
 	}
 }
 
-// httpAddr returns the address that HTTP is bound to, or nil if it is off.
-func (s *Server) httpAddr() net.Addr { return addrOf(s.http) }
-
-// grpcAddr returns the address that gRPC is bound to, or nil if it is off.
-func (s *Server) grpcAddr() net.Addr { return addrOf(s.grpc) }
-
-func addrOf(ln net.Listener) net.Addr {
-	if ln == nil {
-		return nil
-	}
-	return ln.Addr()
-}
-
 // Serve answers requests until ctx is done, and then drains: readiness turns
 // false, requests in flight get their answers, later ones are refused. What is
 // still in flight after the drain timeout is cut off, and the error says so.
