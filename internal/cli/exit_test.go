@@ -60,7 +60,7 @@ func TestOutcome(t *testing.T) {
 	unfinished.Curves[0].TimeUp = &trial.TimeUp{Lacks: "much"}
 	bound := curve(100, false)
 	bound.Curves[0].Bound = &sweep.Bound{Reason: *finding.GeneratorSaturated.Refusal("because")}
-	bound.Curves[0].Best, bound.Curves[0].Enough = new(usl.Knee), new(usl.Knee)
+	bound.Curves[0].Best, bound.Curves[0].Knee = new(usl.Knee), new(usl.Knee)
 	rate := func(v search.Verdict) *report.Document {
 		alone := answered(0)
 		return &report.Document{Searches: []report.Search{{Result: search.Result{Alone: &alone, Verdict: v, Reason: finding.StartLag.Refusal("because")}}}}
