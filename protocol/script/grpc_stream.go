@@ -2,7 +2,6 @@ package script
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -13,16 +12,14 @@ import (
 // A grpcStream is what new grpc.Stream(client, method, params) makes: a call whose messages are events.
 // It is counted as one request when it has ended.
 type grpcStream struct {
-	v        *vu
-	method   *grpc.Method
-	params   *grpcCall
-	stream   *grpc.OpenStream
-	handlers map[string][]sobek.Callable
-	in       int64 // bytes of messages that came
-	closed   bool  // for sending
+	listeners
+	v      *vu
+	method *grpc.Method
+	params *grpcCall
+	stream *grpc.OpenStream
+	in     int64 // bytes of messages that came
+	closed bool  // for sending
 }
-
-var streamEvents = []string{"data", "end", "error", "metadata"}
 
 func (v *vu) newStream(call sobek.ConstructorCall) *sobek.Object {
 	o, ok := call.Argument(0).(*sobek.Object)
@@ -38,7 +35,7 @@ func (v *vu) newStream(call sobek.ConstructorCall) *sobek.Object {
 	if !m.ClientStreams() && !m.ServerStreams() {
 		v.throw("method is %q, which is unary: client.invoke calls it", m.Path())
 	}
-	s := &grpcStream{v: v, method: m, params: v.callParams(m, call.Argument(2)), handlers: map[string][]sobek.Callable{}}
+	s := &grpcStream{v: v, method: m, params: v.callParams(m, call.Argument(2)), listeners: v.listeners("data", "end", "error", "metadata")}
 	_ = call.This.Set("on", s.on)
 	_ = call.This.Set("write", s.write)
 	_ = call.This.Set("end", s.end)
@@ -110,22 +107,6 @@ func (s *grpcStream) ended(r *grpc.Reply) error {
 		}
 	}
 	return s.emit("end")
-}
-
-func (s *grpcStream) emit(event string, values ...sobek.Value) error {
-	return callAll(s.handlers[event], sobek.Undefined(), values...)
-}
-
-// on is stream.on(event, function).
-func (s *grpcStream) on(event string, handler sobek.Value) {
-	f, ok := sobek.AssertFunction(handler)
-	if !ok {
-		s.v.throw("on(%q) needs a function", event)
-	}
-	if !slices.Contains(streamEvents, event) {
-		s.v.throw("event is %q; expected data, end, error, metadata", event)
-	}
-	s.handlers[event] = append(s.handlers[event], f)
 }
 
 // write is stream.write(message). What is sent after the end is not sent, and not missed.

@@ -2,7 +2,6 @@ package script
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -38,13 +37,12 @@ type webSocket struct {
 	binaryType string
 	protocol   string
 	on         map[string]sobek.Value // by the names of events
-	listeners  map[string][]sobek.Callable
+	listeners  listeners
 }
 
-var webSocketEvents = []string{"close", "error", "message", "open", "ping", "pong"}
-
 func (v *vu) newWebSocket(call sobek.ConstructorCall) *sobek.Object {
-	w := &webSocket{this: call.This, binaryType: "blob", on: map[string]sobek.Value{}, listeners: map[string][]sobek.Callable{}}
+	w := &webSocket{this: call.This, binaryType: "blob", on: map[string]sobek.Value{},
+		listeners: v.listeners("close", "error", "message", "open", "ping", "pong")}
 	w.session = v.newSession("WebSocket", call.Argument(0).String(), call.Argument(2))
 	if isObject(call.Argument(1)) {
 		var protocols []string
@@ -86,7 +84,7 @@ func (w *webSocket) define(url string) {
 	property("extensions", func() string { return "" }, nil)
 	property("protocol", func() string { return w.protocol }, nil)
 	property("binaryType", func() string { return w.binaryType }, w.setBinaryType)
-	for _, event := range webSocketEvents {
+	for _, event := range w.listeners.known {
 		property("on"+event, func() sobek.Value { return w.on[event] }, func(value sobek.Value) { w.setOn(event, value) })
 	}
 	for name, state := range socketStates {
@@ -122,15 +120,8 @@ func (w *webSocket) setOn(event string, value sobek.Value) {
 	w.on[event] = value
 }
 
-func (w *webSocket) addEventListener(event string, handler sobek.Value) {
-	f, ok := sobek.AssertFunction(handler)
-	if !ok {
-		w.v.throw("addEventListener(%q) needs a function", event)
-	}
-	if !slices.Contains(webSocketEvents, event) {
-		w.v.throw("event is %q; expected close, error, message, open, ping, pong", event)
-	}
-	w.listeners[event] = append(w.listeners[event], f)
+func (w *webSocket) addEventListener(event string, function sobek.Value) {
+	w.listeners.add("addEventListener", event, function)
 }
 
 // emit calls what is there for an event: first its on function.
@@ -139,7 +130,7 @@ func (w *webSocket) emit(event string, values exports) error {
 	for name, value := range values {
 		all[name] = value
 	}
-	calls := w.listeners[event]
+	calls := w.listeners.called[event]
 	if f, ok := sobek.AssertFunction(w.on[event]); ok {
 		calls = append([]sobek.Callable{f}, calls...)
 	}

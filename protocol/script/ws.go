@@ -3,7 +3,6 @@ package script
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/grafana/sobek"
 
@@ -17,12 +16,10 @@ func (v *vu) wsModule() exports { return exports{"connect": v.connectSocket} }
 // until then has its events and timers alone.
 type blockingSocket struct {
 	session
-	timers   timers
-	handlers map[string][]sobek.Callable
-	over     bool
+	listeners
+	timers timers
+	over   bool
 }
-
-var socketEvents = []string{"binaryMessage", "close", "error", "message", "open", "ping", "pong"}
 
 // connectSocket is ws.connect(url, params, function), whose params may be left out.
 func (v *vu) connectSocket(call sobek.FunctionCall) sobek.Value {
@@ -34,7 +31,8 @@ func (v *vu) connectSocket(call sobek.FunctionCall) sobek.Value {
 	if !ok {
 		v.throw("ws.connect needs a URL and a function, between them perhaps params")
 	}
-	s := &blockingSocket{session: *v.newSession("ws.connect", call.Argument(0).String(), params), handlers: map[string][]sobek.Callable{}}
+	s := &blockingSocket{session: *v.newSession("ws.connect", call.Argument(0).String(), params),
+		listeners: v.listeners("binaryMessage", "close", "error", "message", "open", "ping", "pong")}
 	s.check()
 	var d dialled
 	v.away(func(ctx context.Context) { d = s.dial(ctx) })
@@ -135,22 +133,6 @@ func (s *blockingSocket) do(send func() error) {
 
 func (s *blockingSocket) problem(text string) sobek.Value {
 	return s.v.object(exports{"error": func() string { return text }})
-}
-
-// on is socket.on(event, function).
-func (s *blockingSocket) on(event string, handler sobek.Value) {
-	f, ok := sobek.AssertFunction(handler)
-	if !ok {
-		s.v.throw("on(%q) needs a function", event)
-	}
-	if !slices.Contains(socketEvents, event) {
-		s.v.throw("event is %q; expected binaryMessage, close, error, message, open, ping, pong", event)
-	}
-	s.handlers[event] = append(s.handlers[event], f)
-}
-
-func (s *blockingSocket) emit(event string, values ...sobek.Value) error {
-	return callAll(s.handlers[event], sobek.Undefined(), values...)
 }
 
 // got hands out what was received.
