@@ -21,7 +21,7 @@ const confirmFor = time.Second
 // of them refused alone, such as by a Redis that is full for that moment, what follows it would come before it.
 func (r *Redis) write(ctx context.Context, cmds ...rueidis.Completed) []error {
 	errs := make([]error, len(cmds))
-	at := map[uint16][]int{} // by the slot, all keys of which are on one server; without a cluster there is one
+	at := map[uint16][]int{} // by the slot: all its keys are on one server. Without a cluster there is one
 	for i := range cmds {
 		slot := cmds[i].Slot()
 		at[slot] = append(at[slot], i)

@@ -23,7 +23,7 @@ var losses = []struct {
 	{"silent", (*redistest.Server).Freeze, (*redistest.Server).Thaw},
 }
 
-// eachLoss runs a test with a cluster of three masters, of which one is to be lost.
+// eachLoss runs a test with a cluster of three masters, and what loses one and finds it again.
 func eachLoss(t *testing.T, test func(t *testing.T, r *Redis, c *redistest.Cluster, lose, find func(*redistest.Server))) {
 	t.Parallel()
 	for _, loss := range losses {
