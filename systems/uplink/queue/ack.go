@@ -277,7 +277,7 @@ func (t *trimming) command(r *Redis) rueidis.Completed {
 	}
 	e := encoder{args: []string{"XTRIM", t.source.key, "MINID", "~"}}
 	e.id(keep)
-	return r.cmd(e.args...)
+	return r.cmd(append(e.args, "LIMIT", "0")...) // else 10,000 at a time, which a single device exceeds
 }
 
 // end notes what is to be done next time.

@@ -325,3 +325,21 @@ func TestTheLimitOfASilentServer(t *testing.T) {
 	}
 	server.Thaw()
 }
+
+// All that is done with is cut off at once, also of a device that sends more than Redis cuts off unless it is told to.
+func TestOneTrimmingIsEnough(t *testing.T) {
+	t.Parallel()
+	r := openURL(t, redistest.Start(t).URL())
+	const n, node = 30_000, 100 // entries, and those of one node of a stream
+	s := newSource(keyUplinks+"0", 0)
+	addRaw(t, r, s.key, slices.Repeat([][]string{{"v", "1"}}, n))
+	last, err := r.do(t.Context(), "XREVRANGE", s.key, "+", "-", "COUNT", "1").AsXRange()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := trimming{source: s}
+	all.newest, _ = parseID(last[0].ID)
+	if cut, err := r.client.Do(t.Context(), all.command(r)).AsInt64(); cut < n-node || err != nil {
+		t.Errorf("%d of %d are cut off, %v", cut, n, err)
+	}
+}
