@@ -10,48 +10,17 @@ import (
 	"contend/finding"
 	"contend/search"
 	"contend/stat"
-	"contend/sweep"
 	"contend/trial"
 )
 
-// answer begins every view with what follows from all of it, in one line: the
-// verdict, or why there is none, and what to do then.
+// answer begins the view of what has no page of a terminal with what follows from all of it.
 func (d *Document) answer(v *view) {
 	if d.uplinks(v) {
 		return
 	}
-	if why := d.failure(); why != "" {
-		v.answer("FAILED: %s", why)
-		return
-	}
-	line, refused := d.verdictLine()
-	if line == "" {
-		line, refused = d.sweepLine()
-	}
-	if line == "" {
-		line, refused = d.resultLine()
-		if d.Command == "run" && len(d.Results) == 1 {
-			d.runAnswer(v)
-			d.advise(v, refused)
-			return
-		}
-	}
-	if line == "" {
-		return
-	}
-	v.answer("%s", line)
-	d.advise(v, refused)
-}
-
-// runAnswer writes the first lines of the page of a run, and which claims about it failed.
-func (d *Document) runAnswer(v *view) {
-	s := d.runScreen(d.Results[0].Cell)
-	v.answer("%s", s.first)
-	v.say("%s", s.trust)
-	for _, x := range d.Expectations {
-		if !x.Held {
-			v.bullet("%s", outcome(x))
-		}
+	if line, refused := d.resultLine(); line != "" {
+		v.answer("%s", line)
+		d.advise(v, refused)
 	}
 }
 
@@ -117,96 +86,8 @@ func (d *Document) cause() string {
 	return most.what + ": " + most.example
 }
 
-// verdictLine says the one verdict, or sums up several, and returns the codes of
-// those that are refused.
-func (d *Document) verdictLine() (line string, refused []string) {
-	var all []Comparison
-	for _, c := range d.Comparisons {
-		if c.Primary {
-			all = append(all, c)
-		}
-	}
-	switch len(all) {
-	case 0:
-		return "", nil
-	case 1:
-		verdict, about, text := said(all[0], false)
-		line = fmt.Sprintf("%s: %s: %s", verdict, about, text)
-	default:
-		line = summed(all, placed(all))
-	}
-	for _, c := range all {
-		if c.Reason != nil && !slices.Contains(refused, c.Reason.Code) {
-			refused = append(refused, c.Reason.Code)
-		}
-	}
-	return line, refused
-}
-
-// summed says several verdicts in a line, the refused ones first.
-func summed(all []Comparison, label func(Comparison) string) string {
-	var parts []string
-	if refused := ofVerdict(all, stat.Invalid); len(refused) > 0 {
-		byCode := new(findings)
-		for _, c := range refused {
-			if c.Reason != nil {
-				byCode.add(finding.Warning{Code: c.Reason.Code}, label(c))
-			}
-		}
-		reason := "" // a document of another version may have none
-		for i, f := range byCode.list {
-			if i > 0 {
-				reason += ", "
-			}
-			reason += fmt.Sprintf("%s (%s)", f.Code, several(f.where))
-		}
-		if first := refused[0].Reason; first != nil {
-			reason += ": " + first.String()
-		}
-		parts = append(parts, fmt.Sprintf("%d of %d verdicts INVALID: %s", len(refused), len(all), reason))
-	}
-	for _, verdict := range []stat.Verdict{stat.Slower, stat.Faster, stat.More, stat.Less, stat.Equivalent, stat.Inconclusive} {
-		if list := ofVerdict(all, verdict); len(list) > 0 {
-			parts = append(parts, fmt.Sprintf("%s: %s", verdict, several(whereOf(list, label))))
-		}
-	}
-	return strings.Join(parts, "; ")
-}
-
 func ofVerdict(all []Comparison, verdict stat.Verdict) []Comparison {
 	return slices.DeleteFunc(slices.Clone(all), func(c Comparison) bool { return c.Verdict != verdict })
-}
-
-// placed tells comparisons apart by candidate and level and, where they come
-// from several, by experiment and part.
-func placed(all []Comparison) func(Comparison) string {
-	differs := func(of func(Comparison) string) bool {
-		return slices.ContainsFunc(all, func(c Comparison) bool { return of(c) != of(all[0]) })
-	}
-	experiments := differs(func(c Comparison) string { return c.Experiment })
-	parts := differs(func(c Comparison) string { return c.Part })
-	return func(c Comparison) string {
-		text := c.Candidate + " " + at(c.Comparison)
-		if parts && c.Part != "" {
-			text = c.Part + ": " + text
-		}
-		if experiments && c.Experiment != "" {
-			text = c.Experiment + ": " + text
-		}
-		return text
-	}
-}
-
-func whereOf(list []Comparison, label func(Comparison) string) []string {
-	var where []string
-	for _, c := range list {
-		text := label(c)
-		if c.Rounds > 0 {
-			text += fmt.Sprintf(" (%s of %s)", percent(c.Ratio), c.Metric.Words())
-		}
-		where = append(where, text)
-	}
-	return where
 }
 
 // several lists a few places, or counts the rest: at concurrency 1, 2.
@@ -224,52 +105,6 @@ func several(where []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(where[:most], ", "), rest)
 	}
 	return strings.Join(where, ", ")
-}
-
-// sweepLine says where the best level of each sweep is, or which visits spoil it.
-func (d *Document) sweepLine() (line string, refused []string) {
-	var parts []string
-	for _, c := range d.Curves {
-		of := ""
-		if len(d.Curves) > 1 {
-			of = c.Arm + ": "
-		}
-		text, codes := best(c.Curve)
-		if c.TimeUp != nil {
-			of += fmt.Sprintf("out of time: %s; so far ", c.TimeUp.Lacks)
-		}
-		parts = append(parts, of+text)
-		for _, code := range codes {
-			if !slices.Contains(refused, code) {
-				refused = append(refused, code)
-			}
-		}
-	}
-	return strings.Join(parts, "; "), refused
-}
-
-func best(c sweep.Curve) (text string, refused []string) {
-	if c.Bound != nil {
-		return bounded(c), nil
-	}
-	use := "no concurrency can be recommended"
-	if k := c.Recommended(); k != nil {
-		use = fmt.Sprintf("use concurrency %s: %s, %s", ranged(k.N), perSec(k.Throughput), rule(c.Design))
-	}
-	if text, refused := doubtful(c.Results, "levels", trial.Cell.Doubt); len(refused) > 0 && (c.Fit == nil || c.Fit.Peak == nil) {
-		return text, refused
-	}
-	switch {
-	case c.Fit == nil:
-		return use + "; no curve is fitted: " + c.NoFit, nil
-	case c.Fit.Peak == nil:
-		return use + "; the peak is unknown: " + c.Fit.NoPeak, nil
-	}
-	peak := fmt.Sprintf("the fitted curve peaks at %s, concurrency %s", perSec(c.Fit.Peak.Throughput.Value), whole(c.Fit.Peak.N.Value))
-	if code := missed(c.Fit); code != "" {
-		peak += fmt.Sprintf(", but misses the levels (%s)", code)
-	}
-	return use + "; " + peak, nil
 }
 
 // A Refusal is something that was asked for and is INVALID.
@@ -295,7 +130,7 @@ func (d *Document) Refused() []Refusal {
 	}
 	for _, c := range d.Curves {
 		answered[c.Place] = true
-		if _, codes := best(c.Curve); len(codes) > 0 {
+		if codes := refusedLevels(c.Curve); len(codes) > 0 {
 			refuse(c.Place, codes, "the sweep of %s", cmp.Or(c.Arm, "the target"))
 		}
 	}

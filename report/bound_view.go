@@ -7,21 +7,6 @@ import (
 	"contend/sweep"
 )
 
-// bounded is the answer of a sweep whose limit was the generator.
-func bounded(c sweep.Curve) string {
-	use := c.Recommended()
-	at := perSec(use.Throughput)
-	if use.N.Value < c.Best.N.Value {
-		at += fmt.Sprintf(", %s; at %s %s", rule(c.Design), metric.Number(c.Best.N.Value), perSec(c.Best.Throughput))
-	}
-	text := fmt.Sprintf("use concurrency %s for this server and this load generator on these cores (%s): a lower bound, as the load generator was the bottleneck",
-		ranged(use.N), at)
-	if b := c.Bound; b.AlonePerSec > 0 {
-		text += fmt.Sprintf("; at its %s of CPU time per op the server alone could do at most %s", metric.Duration(b.ServerCPUPerOp), perSec(b.AlonePerSec))
-	}
-	return text
-}
-
 // bound says what the levels of such a sweep are about.
 func bound(v *view, c sweep.Curve) {
 	b := c.Bound

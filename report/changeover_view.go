@@ -35,7 +35,7 @@ func wasWere(names []string) string {
 
 // whyAtRate says for each comparison that was changed over why it was, level by level.
 func whyAtRate(list []Comparison) []string {
-	var sentences, lines []string
+	var sentences []string
 	for _, c := range list {
 		if c.ChangedOver == nil {
 			continue
@@ -43,8 +43,8 @@ func whyAtRate(list []Comparison) []string {
 		sentence := fmt.Sprintf("At concurrency %d the load generator was the bottleneck: both were driven at %s, %.0f%% of it",
 			c.Concurrency, perSec(c.ChangedOver.RatePerSec), 100*c.ChangedOver.RatePerSec/c.ChangedOver.LimitPerSec)
 		if !slices.Contains(sentences, sentence) {
-			sentences, lines = append(sentences, sentence), append(lines, indented(sentence, gutter, textWidth)...)
+			sentences = append(sentences, sentence)
 		}
 	}
-	return lines
+	return sentences
 }

@@ -48,7 +48,7 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 		list[0].Baseline, how, asMeasured(list), margins(list), together)
 	v.table(t)
 	found.write(v)
-	overall(v, list)
+	factors(v, list)
 }
 
 // asMeasured says which values are not the baseline's, changed by the difference, if there are any.
@@ -138,43 +138,4 @@ func roughly(d time.Duration) string {
 		return fmt.Sprintf("%.0f s", math.Ceil(d.Seconds()))
 	}
 	return fmt.Sprintf("%.0f min", math.Ceil(d.Minutes()))
-}
-
-// inWords says a comparison in a sentence.
-func inWords(c Comparison, withPart bool) string {
-	verdict, about, text := said(c, withPart)
-	return fmt.Sprintf("%s: %s: %s", about, verdict, text)
-}
-
-// said puts a comparison into words: the verdict with its code, who against whom,
-// and what was found.
-func said(c Comparison, withPart bool) (verdict, about, text string) {
-	about = fmt.Sprintf("%s against %s %s", c.Candidate, c.Baseline, at(c.Comparison))
-	if withPart {
-		about += " (" + c.Part + ")"
-	}
-	if c.ChangedOver != nil {
-		about += ", below the load generator's limit"
-	}
-	verdict = string(c.Verdict)
-	text = "no difference could be computed"
-	if c.Rounds > 0 {
-		text = fmt.Sprintf("%s of %s", percent(c.Ratio), c.Metric.Words())
-	}
-	if c.Bounded() {
-		text += fmt.Sprintf(", %s CI %s to %s", confidence(c.Level), percent(c.Low), percent(c.High))
-	}
-	switch {
-	case c.Reason != nil && c.Verdict == stat.Invalid:
-		return verdict + " (" + c.Reason.Code + ")", about, c.Reason.String()
-	case c.Reason != nil:
-		return verdict + " (" + c.Reason.Code + ")", about, c.Reason.String() + "; " + text
-	case c.Verdict == stat.Equivalent:
-		text += fmt.Sprintf(": no difference above the margin of %.3g%%", 100*c.Margin)
-	case c.Verdict == stat.Inconclusive && c.RoundsNeeded > 0:
-		text += fmt.Sprintf("; about %s would settle it", more(c.Comparison))
-	case c.Verdict == stat.Inconclusive:
-		text += "; the time to settle it is unknown, or impractical"
-	}
-	return verdict, about, text
 }

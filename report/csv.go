@@ -110,7 +110,7 @@ func (d *Document) csvCompared(c Comparison) csvRow {
 // csvSwept writes the levels and throughputs that a sweep answers with: enough is the smallest
 // level within 5% of the best, and peak that of the fitted law.
 func (d *Document) csvSwept(c Curve, table *csv.Writer) {
-	_, refused := best(c.Curve)
+	refused := refusedLevels(c.Curve)
 	if c.Bound != nil {
 		refused = []string{c.Bound.Reason.Code}
 	}

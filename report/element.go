@@ -32,6 +32,9 @@ const (
 	answer   elementKind = iota + 1 // the first line of all: never broken
 	validity                        // the second line
 	aside                           // explains what is above it
+	lead                            // a sentence that is not about what is above it
+	quoted                          // a line that a server wrote
+	drawn                           // a line for terminals alone
 	caution
 	advised // what to do next
 	title
@@ -46,25 +49,34 @@ const (
 type table struct {
 	columns []string
 	rows    [][]string
-	bars    []bar // one behind each row; nil: none
+	title   string // what the rows are, where the columns have no names
+	bars    []bar  // one behind each row; nil: none
+	over    string // the bars
 }
 
-// A bar is a share of the longest, which terminals draw, with a remark.
+// A bar is a share of the longest, or signs, which terminals draw, with a remark.
 type bar struct {
 	share  float64 // 0: it is not drawn
 	remark string
+	signs  string
 }
+
+// headed says whether the columns have names.
+func (t table) headed() bool { return strings.Join(t.columns, "") != "" }
 
 // shown has the bars, or only their remarks, as the last column.
 func (t table) shown(drawn bool) table {
 	if len(t.bars) == 0 {
 		return t
 	}
-	s, some := table{columns: append(slices.Clone(t.columns), "")}, false
+	s, some := table{columns: append(slices.Clone(t.columns), either(drawn, t.over, "")), title: t.title}, false
 	for i, row := range t.rows {
-		cell := t.bars[i].remark
-		if share := t.bars[i].share; drawn && share > 0 {
-			cell = strings.TrimRight(marks(share)+"  "+cell, " ")
+		b := t.bars[i]
+		cell := b.remark
+		if drawn && b.share > 0 {
+			cell = strings.TrimRight(marks(b.share)+"  "+cell, " ")
+		} else if drawn && b.signs != "" {
+			cell = b.signs
 		}
 		some = some || cell != ""
 		s.rows = append(s.rows, append(slices.Clone(row), cell))
@@ -77,6 +89,7 @@ func (t table) shown(drawn bool) table {
 
 func (v *view) answer(format string, args ...any) { v.add(answer, onPage, format, args) }
 func (v *view) aside(format string, args ...any)  { v.add(aside, onPage, format, args) }
+func (v *view) lead(format string, args ...any)   { v.add(lead, onPage, format, args) }
 func (v *view) title(format string, args ...any)  { v.add(title, inFull, format, args) }
 func (v *view) head(format string, args ...any)   { v.add(heading, inFull, format, args) }
 func (v *view) say(format string, args ...any)    { v.add(paragraph, inFull, format, args) }
@@ -94,11 +107,18 @@ func (v *view) addTable(from depth, t table) {
 	if len(t.rows) == 0 {
 		return
 	}
-	cleaned := table{columns: cleanCells(t.columns, len(t.columns)), bars: t.bars}
+	cleaned := table{columns: cleanCells(t.columns, len(t.columns)), title: t.title, bars: t.bars, over: t.over}
 	for _, row := range t.rows {
 		cleaned.rows = append(cleaned.rows, cleanCells(row, len(t.columns)))
 	}
 	v.elements = append(v.elements, element{kind: tabular, depth: from, table: cleaned})
+}
+
+// draw writes lines as they are.
+func (v *view) draw(lines ...string) {
+	for _, line := range lines {
+		v.elements = append(v.elements, element{kind: drawn, text: line})
+	}
 }
 
 func cleanCells(cells []string, n int) []string {
@@ -129,10 +149,12 @@ const textWidth = 100
 // nor before what explains a table.
 func apartInText(before, e element) bool {
 	switch e.kind {
-	case validity, aside:
+	case validity, aside, lead, quoted, drawn:
 		return false
 	case caution, bullet:
 		return before.kind != e.kind
+	case tabular:
+		return e.depth == inFull || e.table.title != "" || e.table.headed() && !(before.kind == tabular && before.table.headed())
 	}
 	return true
 }
@@ -145,6 +167,12 @@ func writeText(b *strings.Builder, e element) {
 		wrap(b, e.text, "", gutter, textWidth)
 	case aside:
 		wrap(b, e.text, gutter, gutter, textWidth)
+	case lead:
+		wrap(b, e.text, "", gutter, textWidth)
+	case quoted:
+		b.WriteString(lastWord + e.text + "\n")
+	case drawn:
+		b.WriteString(e.text + "\n")
 	case caution:
 		wrap(b, e.text, "! ", gutter, textWidth)
 	case advised:
@@ -223,23 +251,44 @@ func (t table) writeText(b *strings.Builder) {
 	t = t.shown(true)
 	widths := make([]int, len(t.columns))
 	rows := append([][]string{t.columns}, t.rows...)
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], width(cell))
-		}
+	if !t.headed() {
+		rows = t.rows
+	}
+	if t.title != "" {
+		b.WriteString(gutter + t.title + "\n")
 	}
 	figures := t.figures()
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			pad := strings.Repeat(" ", widths[i]-width(cell))
-			if figures[i] {
-				line.WriteString("  " + pad + cell)
-			} else {
-				line.WriteString("  " + cell + pad)
+	spills := func(row []string, i int) bool { // into a column without a name
+		return i+1 < len(row) && row[i+1] == "" && t.columns[i+1] == "" && !figures[i]
+	}
+	for _, over := range []bool{false, true} {
+		for _, row := range rows {
+			for i, cell := range row {
+				if !spills(row, i) {
+					widths[i] = max(widths[i], width(cell))
+				} else if over {
+					widths[i+1] = max(widths[i+1], width(cell)-widths[i]-len(gutter))
+				}
 			}
 		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		end := 0 // of the columns so far
+		for i, cell := range row {
+			end += len(gutter) + widths[i]
+			if figures[i] {
+				cell = strings.Repeat(" ", widths[i]-width(cell)) + cell
+			}
+			if cell != "" {
+				line.WriteString(strings.Repeat(" ", end-widths[i]-width(line.String())) + cell)
+			}
+		}
+		lines := []string{line.String()}
+		if !t.headed() {
+			lines = folded(lines[0], textWidth)
+		}
+		b.WriteString(strings.TrimRight(strings.Join(lines, "\n"), " ") + "\n")
 	}
 }
 

@@ -43,12 +43,6 @@ func (d *Document) experiment(v *view, e Experiment) {
 	}
 	expectations(v, e.Expectations)
 	care(v, e.Warnings)
-	if sentences := d.verdicts(e); len(sentences) > 0 {
-		v.head("Verdict")
-		for _, s := range sentences {
-			v.bullet("%s", s)
-		}
-	}
 	if e.Profile != "" {
 		v.say("%s: profile %s, %v.", e.ID, e.Profile, e.Elapsed.Round(100*time.Millisecond))
 	}
@@ -76,17 +70,6 @@ func outcome(x expect.Expectation) string {
 		return fmt.Sprintf("undecided (%s): %s: %s", x.Excuse.Code, text, x.Excuse.Text)
 	}
 	return fmt.Sprintf("FAILED: %s: %s", text, x.Detail)
-}
-
-// verdicts says the primary comparisons of an experiment in words.
-func (d *Document) verdicts(e Experiment) []string {
-	var list []string
-	for _, c := range d.Comparisons {
-		if c.Experiment == e.ID && c.Primary {
-			list = append(list, inWords(c, len(e.Parts) > 1))
-		}
-	}
-	return list
 }
 
 // labAnswer begins the view of experiments with what came out of each.

@@ -13,12 +13,8 @@ import (
 	"contend/metric"
 )
 
-// mostOfFlow are the lines of a page about a run whose iterations are several requests, and
-// mostOfRequests how many of these it shows.
-const (
-	mostOfFlow     = 24
-	mostOfRequests = 4
-)
+// mostOfRequests are the named requests on the page of a run.
+const mostOfRequests = 4
 
 // isFlow says whether the iterations of a run are several requests and checks.
 func isFlow(r *load.Result) bool { return len(r.Checks) > 0 || len(r.Meters) > 0 }
@@ -49,9 +45,9 @@ func quantile(h *hist.Histogram, q float64) time.Duration {
 
 // flow is what a page says of requests and checks: which requests take most of the time, and
 // which checks did not hold.
-func flow(r *load.Result) []string {
+func (v *view) flow(r *load.Result) {
 	if !isFlow(r) {
-		return nil
+		return
 	}
 	spent := func(name string) float64 {
 		n := r.Requests[name]
@@ -64,23 +60,20 @@ func flow(r *load.Result) []string {
 		t.rows = append(t.rows, []string{clip(clean(name), 40), metric.Number(float64(n.Completed)), metric.Number(float64(n.Failed + n.Errored)),
 			metric.Duration(float64(n.Service.Quantile(0.5))), metric.Duration(float64(n.Service.Quantile(0.99)))})
 	}
-	var lines []string
-	if len(r.Scenarios) > 0 {
-		s := scenarioTable(r)
-		s.rows = s.rows[:min(mostOfRequests, len(s.rows))]
-		lines = s.lines()
-	}
-	if len(t.rows) > 0 {
-		lines = append(lines, t.lines()...)
-	}
+	scenarios := scenarioTable(r)
+	scenarios.rows = scenarios.rows[:min(mostOfRequests, len(scenarios.rows))]
+	v.rows(scenarios)
+	v.rows(t)
 	if more := len(names) - len(t.rows); more > 0 {
-		lines = append(lines, fmt.Sprintf("  %d more: add --full", more))
+		v.aside("%d more: add --full", more)
 	}
-	return append(lines, checked(r)...)
+	if text := checked(r); text != "" {
+		v.aside("%s", text)
+	}
 }
 
 // checked is a line about the checks.
-func checked(r *load.Result) []string {
+func checked(r *load.Result) string {
 	var held, not int64
 	var broken []string
 	for _, c := range r.Checks {
@@ -91,11 +84,11 @@ func checked(r *load.Result) []string {
 	}
 	switch {
 	case held+not == 0:
-		return nil
+		return ""
 	case not == 0:
-		return []string{fmt.Sprintf("  all %s checks passed", metric.Number(float64(held)))}
+		return fmt.Sprintf("all %s checks passed", metric.Number(float64(held)))
 	}
-	return []string{clip(fmt.Sprintf("  %s of %s checks failed: %s", metric.Number(float64(not)), metric.Number(float64(held+not)), strings.Join(broken, ", ")), textWidth)}
+	return clip(fmt.Sprintf("%s of %s checks failed: %s", metric.Number(float64(not)), metric.Number(float64(held+not)), strings.Join(broken, ", ")), textWidth-len(gutter))
 }
 
 // checkTable lists the checks of a flow.

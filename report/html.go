@@ -115,10 +115,7 @@ func (d *Document) sections(b *markupWriter) {
 		d.questions(b)
 	}
 	if len(d.Experiments) == 0 {
-		v := new(view)
-		if s := d.screen(); s != nil && s.whole {
-			v.elements = s.elements
-		}
+		v := &view{d.pageElements()}
 		d.place(v, Place{})
 		d.remainder(v)
 		b.section("figures", "", "", d.pictures(Place{}), v)
@@ -126,6 +123,9 @@ func (d *Document) sections(b *markupWriter) {
 	}
 	for i, e := range d.Experiments {
 		v := new(view)
+		if i == 0 && !d.isLab() {
+			v.elements = d.pageElements()
+		}
 		d.experiment(v, e)
 		if i == len(d.Experiments)-1 {
 			d.remainder(v)
@@ -145,6 +145,14 @@ func (d *Document) sections(b *markupWriter) {
 		}
 		b.section(e.ID, title, question, pictures, v)
 	}
+}
+
+// pageElements are those of the page of a terminal between its head and its caveats.
+func (d *Document) pageElements() []element {
+	if s := d.screen(); s != nil {
+		return s.elements
+	}
+	return nil
 }
 
 // questions says of each experiment what was asked, published, and came out.

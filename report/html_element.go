@@ -26,9 +26,9 @@ func writeHTML(b *strings.Builder, e element) {
 	switch e.kind {
 	case title, heading:
 		b.WriteString("<h3>" + html.EscapeString(e.text) + "</h3>\n")
-	case answer, validity, advised, paragraph:
+	case answer, validity, advised, lead, paragraph:
 		b.WriteString("<p>" + html.EscapeString(e.text) + "</p>\n")
-	case bullet, aside, caution:
+	case bullet, aside, quoted, caution:
 		b.WriteString("<li>" + html.EscapeString(e.text) + "</li>\n")
 	case tabular:
 		e.table.writeHTML(b)
@@ -36,7 +36,9 @@ func writeHTML(b *strings.Builder, e element) {
 }
 
 func (t table) writeHTML(b *strings.Builder) {
-	t = t.shown(false)
+	if t = t.shown(false); t.title != "" {
+		b.WriteString("<p>" + html.EscapeString(t.title) + "</p>\n")
+	}
 	figures := t.figures()
 	b.WriteString(`<div class="scroll" tabindex="0"><table><thead><tr>`)
 	row := func(tag string, cells []string) {

@@ -181,7 +181,7 @@ func (d *Document) junitCompared(c Comparison) junitCase {
 	case c.Verdict == stat.Invalid || c.Verdict == stat.Inconclusive || c.Verdict.Worse():
 		end = skips
 	}
-	details := []string{inWords(c, false)}
+	details := []string{sentence(c.Comparison), trust(c.Comparison, 0)}
 	for _, w := range c.Warnings {
 		details = append(details, w.Code+": "+w.String())
 	}

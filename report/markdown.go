@@ -3,10 +3,12 @@ package report
 import "strings"
 
 // apartInMarkdown says whether an empty line is between two elements: not within a list.
-func apartInMarkdown(before, e element) bool { return !e.kind.listed() || !before.kind.listed() }
+func apartInMarkdown(before, e element) bool {
+	return e.kind != drawn && (!e.kind.listed() || !before.kind.listed())
+}
 
 // listed says whether elements of the kind are items of a list, but on terminals.
-func (k elementKind) listed() bool { return k == bullet || k == aside || k == caution }
+func (k elementKind) listed() bool { return k == bullet || k == aside || k == quoted || k == caution }
 
 func writeMarkdown(b *strings.Builder, e element) {
 	switch e.kind {
@@ -16,11 +18,11 @@ func writeMarkdown(b *strings.Builder, e element) {
 		b.WriteString("# " + escape(e.text) + "\n")
 	case heading:
 		b.WriteString("## " + escape(e.text) + "\n")
-	case paragraph, validity:
+	case paragraph, validity, lead:
 		b.WriteString(escapeStart(escape(e.text)) + "\n")
 	case advised:
 		b.WriteString("Next: " + escape(e.text) + "\n")
-	case bullet, aside, caution:
+	case bullet, aside, quoted, caution:
 		b.WriteString("- " + escapeStart(escape(e.text)) + "\n")
 	case tabular:
 		e.table.writeMarkdown(b)
@@ -28,7 +30,9 @@ func writeMarkdown(b *strings.Builder, e element) {
 }
 
 func (t table) writeMarkdown(b *strings.Builder) {
-	t = t.shown(false)
+	if t = t.shown(false); t.title != "" {
+		b.WriteString(escapeStart(escape(t.title)) + "\n\n")
+	}
 	rules := make([]string, len(t.columns))
 	for i, figures := range t.figures() {
 		rules[i] = "---"

@@ -40,7 +40,8 @@ func throughputCurve(c Curve) (picture, bool) {
 	if within := c.Design.Within; c.Best != nil && within > 0 {
 		pic.Marks = append(pic.Marks, chart.Mark{At: c.Best.Throughput * (1 - within), Text: fmt.Sprintf("%.3g%% below the best", 100*within)})
 	}
-	text, refused := best(c.Curve)
+	refused := refusedLevels(c.Curve)
+	first, _ := recommended(c.Curve)
 	how := "Large dots are levels."
 	if use := c.Recommended(); use != nil && len(refused) == 0 {
 		pic.Marks = append(pic.Marks, useMark(use))
@@ -53,7 +54,7 @@ func throughputCurve(c Curve) (picture, bool) {
 		}
 		how += "."
 	}
-	pic.Alt = "Throughput by concurrency: " + text
+	pic.Alt = "Throughput by concurrency. " + first
 	title := "Throughput over concurrency"
 	if c.Arm != "" {
 		title += ": " + clean(c.Arm)
@@ -102,8 +103,8 @@ func responseCurve(c Curve) (picture, bool) {
 		}
 		t.rows = append(t.rows, row)
 	}
-	if _, refused := best(c.Curve); c.Recommended() != nil && len(refused) == 0 {
-		pic.Marks = append(pic.Marks, useMark(c.Recommended()))
+	if use := c.Recommended(); use != nil && len(refusedLevels(c.Curve)) == 0 {
+		pic.Marks = append(pic.Marks, useMark(use))
 	}
 	return picture{title: "Response time over concurrency", svg: pic.SVG(), legend: chart.Legend(pic.Series), table: t,
 		how: "What each answer pays for more callers: beyond the level to use, all of them wait longer."}, true

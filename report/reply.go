@@ -173,7 +173,7 @@ func sweptRemark(c Curve) remark {
 	if c.Arm != "" {
 		of = c.Arm + ": "
 	}
-	if _, codes := best(c.Curve); len(codes) > 0 {
+	if codes := refusedLevels(c.Curve); len(codes) > 0 {
 		return remark{part: c.Part, standing: disbelieved, verdict: string(stat.Invalid), code: codes[0],
 			text: fmt.Sprintf("No result: the sweep of %s (%s)", cmp.Or(c.Arm, "the target"), enumerated(codes)), means: explained(codes[0])}
 	}

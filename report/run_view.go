@@ -15,9 +15,6 @@ import (
 // run writes a single result in full; of uplinks, with what belongs to them.
 func run(v *view, r *load.Result, u *Uplink) {
 	v.head("%s", r.Target)
-	if r.Completed == 0 {
-		v.say("NOTHING SUCCEEDED.")
-	}
 	v.bullet("%s", arrivals(r, u))
 	v.bullet("concurrency %d, %s measured, stopped by: %s", r.Concurrency, window(r.Duration), r.Stopped)
 	if u == nil || !u.incomplete(r) { // else it is that of the uplinks that came

@@ -24,14 +24,11 @@ type screen struct {
 	trust  string // its status: valid or not, and how it was measured
 	mood   mood
 	view            // what is below these
-	whole  bool     // the report in full begins with it
-	body   []string // lines of what is not yet in the view
 	also   []string // caveats without a code, above the others
 	care   *findings
 	next   string // what to do next
 	hidden int    // notes that only the whole view has
 	inAll  string // of several answers, INVALID with the codes of those that are refused; "": none
-	most   int    // lines
 }
 
 // A mood decides the colour of the first line.
@@ -107,9 +104,7 @@ func (d *Document) screen() *screen {
 	if d.wasInterrupted() {
 		s.first = soFar + s.first
 	}
-	before := len(wrapped(s.trust))
 	s.trust += d.Environment.CPUs.placed()
-	s.most += len(wrapped(s.trust)) - before
 	return s
 }
 
@@ -125,7 +120,7 @@ func (d *Document) page() *screen {
 		return d.failedScreen()
 	case len(d.primary()) > 0:
 		return d.compareScreen()
-	case len(d.Curves) == 1 && len(d.Experiments) == 0:
+	case len(d.Curves) > 0 && len(d.Experiments) == 0:
 		return d.sweepScreen(d.Curves[0].Curve)
 	case len(d.Searches) > 0 && len(d.Experiments) == 0:
 		return d.searchScreen(d.Searches[0].Result)
@@ -141,7 +136,7 @@ func (d *Document) page() *screen {
 		return d.runScreen(d.Results[0].Cell)
 	case d.wasInterrupted():
 		return &screen{first: "nothing to compare", trust: "INCONCLUSIVE: no variant ran often enough for a comparison",
-			mood: doubted, care: new(findings), next: "run the same command again, and let it end", most: mostCompared}
+			mood: doubted, care: new(findings), next: "run the same command again, and let it end"}
 	}
 	return nil
 }
@@ -150,8 +145,8 @@ func (d *Document) page() *screen {
 func (s *screen) lines(most int) []string {
 	list := s.marked()
 	slices.SortStableFunc(list, func(a, b located) int { return finding.Rank(a.Code) - finding.Rank(b.Code) })
-	shown := max(0, min(mostWarnings, len(list), s.left()))
-	lines := slices.Concat(wrappedTo(s.first, most), wrappedTo(s.trust, most), s.body, s.view.lines())
+	shown := min(mostWarnings, len(list))
+	lines := slices.Concat(wrappedTo(s.first, most), wrappedTo(s.trust, most), s.view.lines())
 	rest := len(s.care.list) - shown + s.hidden
 	if len(s.also) > 0 || shown > 0 || rest > 0 {
 		lines = append(lines, "")
@@ -173,7 +168,7 @@ func (v *view) lines() []string {
 	var b strings.Builder
 	head := view{append([]element{{kind: validity}}, v.elements...)}
 	_ = head.write(&b, apartInText, writeText) // a Builder takes everything
-	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")[1:]
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")[1:]
 }
 
 // write writes all of the page.
@@ -183,11 +178,19 @@ func (s *screen) write(v *view) {
 		v.add(validity, onPage, "%s", []any{s.trust})
 	}
 	v.elements = append(v.elements, s.elements...)
+	for _, text := range s.also {
+		v.add(caution, onPage, "%s", []any{text})
+	}
 	for _, w := range s.marked() {
 		v.add(caution, onPage, "%s", []any{w.Code + ": " + w.Short()})
 	}
-	v.add(advised, onPage, "%s", []any{s.next})
+	if !strings.HasPrefix(s.next, addFull) {
+		v.add(advised, onPage, "%s", []any{s.next})
+	}
 }
+
+// addFull begins the advice to see what is written here.
+const addFull = "add --full for "
 
 // marked are the caveats.
 func (s *screen) marked() []located {
@@ -255,14 +258,6 @@ func purposeOf(words []string) string {
 	}
 	return "run this"
 }
-
-// left is how many lines are left for caveats.
-func (s *screen) left() int {
-	return s.most - len(wrapped(s.first)) - len(wrapped(s.trust)) - len(s.body) - len(s.view.lines()) - len(s.also) - len(nextLines(s.next, textWidth))
-}
-
-// room is how many lines are left above the warnings.
-func (s *screen) room() int { return s.left() - min(mostWarnings, len(s.marked())) }
 
 // mostPasted are the lines of a command line on a page.
 const mostPasted = 3
@@ -360,14 +355,17 @@ func (t table) lines() []string {
 }
 
 // standFor says what runs under each name.
-func standFor(arms []Arm) (lines []string) {
-	most := 0
+func (v *view) standFor(arms []Arm) {
+	t := table{columns: []string{"", ""}}
 	for _, a := range arms {
-		most = max(most, min(mostOfWord, width(clean(a.Name))))
+		t.rows = append(t.rows, []string{a.Name, a.Does})
 	}
-	for _, a := range arms {
-		name := clean(a.Name)
-		lines = append(lines, fmt.Sprintf("  %s%s  %s", name, strings.Repeat(" ", max(0, most-width(name))), clean(a.Does)))
+	v.rows(t)
+}
+
+// asides are sentences of their own.
+func (v *view) asides(texts []string) {
+	for _, text := range texts {
+		v.aside("%s", text)
 	}
-	return lines
 }

@@ -14,9 +14,9 @@ import (
 var besideMetrics = []metric.Name{metric.Throughput, metric.ResponseP50, metric.ResponseP99, metric.ServerCPUPerOp}
 
 // beside are the figures of both arms, and what is known of their difference: of the metrics
-// above, and of percentiles as far as there is room. The candidate's figure is the baseline's,
+// above, and of percentiles. The candidate's figure is the baseline's,
 // changed by the difference; where nothing was compared both are as measured.
-func (d *Document) beside(primary Comparison, room int) []string {
+func (d *Document) beside(primary Comparison) table {
 	compared, rows := map[metric.Name][]string{}, map[metric.Name][]string{}
 	for _, c := range d.Comparisons {
 		if c.Place != primary.Place || c.Candidate != primary.Candidate || c.Concurrency != primary.Concurrency ||
@@ -28,12 +28,12 @@ func (d *Document) beside(primary Comparison, room int) []string {
 			rows[c.Metric] = compared[c.Metric]
 		}
 	}
-	for _, p := range percentilesBeside {
+	for _, p := range ladderMetrics {
 		row, known := compared[p]
 		if !known {
 			row, known = d.percentileOf(primary, p)
 		}
-		if known && primary.Verdict != stat.Invalid && len(rows)+1 < room {
+		if known && primary.Verdict != stat.Invalid {
 			rows[p] = row
 		}
 	}
@@ -44,20 +44,30 @@ func (d *Document) beside(primary Comparison, room int) []string {
 			delete(rows, m)
 		}
 	}
-	for _, r := range primary.differing(room - len(t.rows)) {
+	for _, r := range primary.differing() {
 		t.rows = append(t.rows, []string{clean(r.Name), metric.Duration(r.BaselineMean), metric.Duration(r.BaselineMean * r.Ratio),
 			ofMetric(ofRequests).changed(r.Effect)})
 	}
-	const time = "response time "
-	grouped := false
-	for _, row := range t.rows { // the words of a group of rows stand on the first of them
-		name, of := strings.CutPrefix(row[0], time)
-		if of {
-			row[0] = either(grouped, strings.Repeat(" ", len(time)), time) + " " + name
-		}
-		grouped = of
+	return grouped(t)
+}
+
+// grouped sets the words that a group of rows has in common on the first of them, in a column of their own.
+func grouped(t table) table {
+	const group = "response time"
+	if !slices.ContainsFunc(t.rows, func(row []string) bool { return strings.HasPrefix(row[0], group+" ") }) {
+		return t
 	}
-	return t.lines()
+	t.columns = slices.Insert(t.columns, 1, "")
+	within := false
+	for i, row := range t.rows {
+		rest, of := strings.CutPrefix(row[0], group+" ")
+		name := []string{row[0], ""}
+		if of {
+			name = []string{either(within, "", group), rest}
+		}
+		t.rows[i], within = append(name, row[1:]...), of
+	}
+	return t
 }
 
 // comparedWith heads the differences, with the names of both where there is room.
@@ -77,13 +87,13 @@ const ofRequests = metric.ResponseP50
 // mostRequests are the named requests that are shown.
 const mostRequests = 3
 
-// differing are the named requests that plainly differ, as many as there is room for.
-func (c Comparison) differing(room int) []trial.RequestEffect {
+// differing are the named requests that plainly differ, as many as are shown.
+func (c Comparison) differing() []trial.RequestEffect {
 	list := slices.DeleteFunc(slices.Clone(c.Requests), func(r trial.RequestEffect) bool { return !r.Differs() })
 	if c.Verdict == stat.Invalid {
 		return nil
 	}
-	return list[:max(0, min(len(list), mostRequests, room))]
+	return list[:min(len(list), mostRequests)]
 }
 
 // orNone says in a word that there is no figure.
@@ -94,11 +104,8 @@ func orNone(figure string) string {
 	return figure
 }
 
-// ladderMetrics are the percentiles in their order, percentilesBeside as they matter.
-var (
-	ladderMetrics     = []metric.Name{metric.ResponseP50, "response_p90_ns", metric.ResponseP99, "response_p999_ns", "response_max_ns"}
-	percentilesBeside = []metric.Name{metric.ResponseP99, metric.ResponseP50, "response_p999_ns", "response_p90_ns", "response_max_ns"}
-)
+// ladderMetrics are the percentiles in their order.
+var ladderMetrics = []metric.Name{metric.ResponseP50, "response_p90_ns", metric.ResponseP99, "response_p999_ns", "response_max_ns"}
 
 // percentileOf has a percentile of both arms that was not compared; false: it is not known of both.
 func (d *Document) percentileOf(primary Comparison, m metric.Name) (row []string, known bool) {

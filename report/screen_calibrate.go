@@ -13,7 +13,7 @@ import (
 // calibrateScreen answers what a comparison on this machine can see.
 func (d *Document) calibrateScreen() *screen {
 	c := d.Calibration
-	s := &screen{care: new(findings), most: mostInProcess, mood: good, whole: true}
+	s := &screen{care: new(findings), mood: good}
 	s.first = c.sees()
 	trustworthy, again := c.alarmed()
 	s.trust = trustworthy

@@ -14,13 +14,10 @@ import (
 	"contend/trial"
 )
 
-// mostCompared are the lines of a page about one pair at one level.
-const mostCompared = 18
-
 // compareScreen answers which of two or more is faster, by how much.
 func (d *Document) compareScreen() *screen {
 	list := d.primary()
-	s := &screen{care: d.compareCare(), hidden: len(d.Notes), mood: moodOf(list), most: mostCompared + len(list) - 1, next: d.afterComparing(list)}
+	s := &screen{care: d.compareCare(), hidden: len(d.Notes), mood: moodOf(list), next: d.afterComparing(list)}
 	if len(list) == 1 {
 		s.first = sentence(list[0].Comparison)
 		s.trust = trust(list[0].Comparison, len(s.marked()))
@@ -31,42 +28,43 @@ func (d *Document) compareScreen() *screen {
 		}
 	}
 	if e, own := d.own(); own && e.Question != "" {
-		question := labelled(gutter+"question", e.Question, textWidth)
-		s.body, s.most = append(s.body, question...), s.most+len(question)
+		s.aside("question: %s", e.Question)
 	}
 	if len(list) == 1 {
-		if because := d.whyLines(list[0]); len(because) > 0 {
-			s.body, s.most = append(append(s.body, because...), ""), s.most+len(because)+1
+		if d.because(&s.view, list[0]); len(s.elements) > 0 {
+			s.draw("")
 		}
 	}
-	s.body = append(s.body, standFor(d.typed(list))...)
-	expected, failed := d.expected()
-	if failed > 0 {
-		s.body, s.first, s.mood = append(s.body, indented(s.first, gutter, textWidth)...), d.unmet(failed), bad
+	s.standFor(d.typed(list))
+	expected := new(view)
+	if failed := d.expected(expected); failed > 0 {
+		s.aside("%s", s.first)
+		s.first, s.mood = d.unmet(failed), bad
 	}
-	s.body, s.most = append(s.body, beneath(expected)...), s.most+len(expected)
+	s.elements = append(s.elements, expected.elements...)
 	if without := d.nothingRight(list); len(without) > 0 {
 		d.withoutAnswers(s, without)
 		return s
 	}
-	why := whyAtRate(list)
-	s.body, s.most = append(s.body, why...), s.most+len(why)
-	scale := axisOf(list)
-	if len(list) == 1 {
-		if width(s.first) <= textWidth {
-			s.body = append(s.body, onAxis(list[0].Comparison, scale)...)
-		}
-		s.body = append(s.body, "")
-		if reason := list[0].Reason; reason != nil && reason.Is(finding.Errors) {
-			s.body = append(s.body, d.wrongOf(list[0])...)
-		}
-		s.body = append(s.body, d.beside(list[0], s.room())...)
+	s.asides(whyAtRate(list))
+	if scale := axisOf(list); len(list) == 1 {
+		s.onlyOne(d, list[0], scale)
 	} else {
-		s.body = append(append(s.body, ""), verdictRows(list, scale)...)
-		because := d.whyInShort(list)
-		s.body, s.most = append(s.body, because...), s.most+len(because)
+		s.rows(verdictTable(list, scale))
+		d.becauseInShort(&s.view, list)
 	}
 	return s
+}
+
+// onlyOne is what the page of one comparison has of it.
+func (s *screen) onlyOne(d *Document, c Comparison, scale axis) {
+	if width(s.first) <= textWidth {
+		s.draw(onAxis(c.Comparison, scale)...)
+	}
+	if c.Reason.Is(finding.Errors) {
+		s.asides(d.wrongOf(c))
+	}
+	s.rows(d.beside(c))
 }
 
 // wrongOf says what went wrong most often with either side.
@@ -74,7 +72,7 @@ func (d *Document) wrongOf(c Comparison) []string {
 	var lines []string
 	for _, r := range d.Results {
 		if wrong := wrongKinds(r.Result); len(wrong) > 0 && r.Place == c.Place && r.Concurrency == c.Concurrency {
-			lines = append(lines, gutter+clean(r.Arm)+": "+wrong[0])
+			lines = append(lines, r.Arm+": "+wrong[0])
 		}
 	}
 	return lines[:min(2, len(lines))]
@@ -247,14 +245,14 @@ func onAxis(c trial.Comparison, scale axis) []string {
 	return []string{line}
 }
 
-// verdictRows has a line for each of several comparisons, with its interval on an axis where
+// verdictTable has a row for each of several comparisons, with its interval on an axis where
 // there is room.
-func verdictRows(list []Comparison, scale axis) []string {
+func verdictTable(list []Comparison, scale axis) table {
 	within := "interval"
 	if level := levelOf(list...); level > 0 {
 		within = ci(level)
 	}
-	t := table{columns: []string{"", "concurrency", "difference", within, "verdict", ""}}
+	t := table{columns: []string{"", "concurrency", "difference", within, "verdict"}}
 	differ := slices.ContainsFunc(list, func(c Comparison) bool { return c.Baseline != list[0].Baseline })
 	for _, c := range list {
 		who, difference, within, drawn := c.Candidate, "", "", ""
@@ -274,16 +272,12 @@ func verdictRows(list []Comparison, scale axis) []string {
 			within = c.Reason.Code
 		}
 		load := strings.Replace(strings.TrimPrefix(at(c.Comparison), "at concurrency "), " and a constant ", " at ", 1)
-		t.rows = append(t.rows, []string{who, load, difference, within, string(c.Verdict), drawn})
+		t.rows, t.bars = append(t.rows, []string{who, load, difference, within, string(c.Verdict)}), append(t.bars, bar{signs: drawn})
 	}
-	lines := t.lines()
-	if slices.ContainsFunc(lines, func(line string) bool { return width(line) > textWidth }) {
-		for i := range t.rows {
-			t.rows[i][len(t.columns)-1] = ""
-		}
-		lines = t.lines()
+	if slices.ContainsFunc(t.lines(), func(line string) bool { return width(line) > textWidth }) {
+		t.bars = nil
 	}
-	return lines
+	return t
 }
 
 // withoutSource is the name of an arm without the document that it is from: mutex (monday.json).
@@ -365,5 +359,5 @@ func (d *Document) afterComparing(list []Comparison) string {
 	if d.Again != "" {
 		return d.Again + " --full"
 	}
-	return cmp.Or(d.Next, "add --full for every number, or -o FILE to keep the result")
+	return cmp.Or(d.Next, addFull+"every number, or -o FILE to keep the result")
 }

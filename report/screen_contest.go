@@ -12,8 +12,8 @@ import (
 	"contend/metric"
 )
 
-// mostInProcess are the lines of a page about designs in this process.
-const mostInProcess = 20
+// mostOfContest are the lines for tables on a page about designs in this process.
+const mostOfContest = 14
 
 // alike is the share by which the speeds of two designs may differ and yet are not ranked:
 // each was measured for a fraction of a second, and there is no interval. It is a
@@ -101,7 +101,7 @@ func (c contest) screen(d *Document) *screen {
 	if len(c.entrants) == 0 {
 		return nil
 	}
-	s := &screen{care: new(findings), hidden: len(d.Notes), most: mostInProcess, mood: good}
+	s := &screen{care: new(findings), hidden: len(d.Notes), mood: good}
 	s.first = c.answer()
 	var doubts []string
 	count := 0
@@ -128,7 +128,7 @@ func (c contest) screen(d *Document) *screen {
 	if s.next = cmp.Or(c.next(), "contend "+d.Command); count > 0 {
 		s.next = d.afterDoubt(doubts[0])
 	}
-	s.body = c.body(s.room())
+	c.tables(s, mostOfContest)
 	return s
 }
 
@@ -206,25 +206,26 @@ func (c contest) grouped(fields []string, level int) [][]string {
 	return groups
 }
 
-// body draws everything where there is room for it, and else who leads everywhere, and those
+// tables draws everything where there is room for it, and else who leads everywhere, and those
 // of the first field at the highest level.
-func (c contest) body(room int) []string {
+func (c contest) tables(s *screen, room int) {
 	fields, levels := c.fields(), c.levels()
 	if len(c.entrants)+1 <= room {
-		return c.chart(room, fields, levels)
+		s.rows(c.chart(room, fields, levels))
+		return
 	}
-	lead := c.leading(fields, levels)
-	if len(fields)*len(levels) == 1 || len(lead) > room-3 {
-		lead = nil
+	if lead := c.leading(fields, levels); len(fields)*len(levels) > 1 && len(lead.rows)+1 <= room-3 {
+		s.rows(lead)
+		room -= len(lead.rows) + 1
 	}
-	return append(lead, c.chart(room-len(lead), fields[:1], levels[len(levels)-1:])...)
+	s.rows(c.chart(room, fields[:1], levels[len(levels)-1:]))
 }
 
 // mostColumns are the levels that fit beside each other.
 const mostColumns = 4
 
 // leading has the fastest of each field at each level.
-func (c contest) leading(fields []string, levels []int) []string {
+func (c contest) leading(fields []string, levels []int) table {
 	for len(levels) > mostColumns { // the first and the last stay
 		levels = slices.Delete(slices.Clone(levels), len(levels)/2, len(levels)/2+1)
 	}
@@ -243,12 +244,12 @@ func (c contest) leading(fields []string, levels []int) []string {
 		}
 		t.rows = append(t.rows, row)
 	}
-	return t.lines()
+	return t
 }
 
 // chart draws the entrants of these fields and levels, as many as there is room for, on a
 // logarithmic scale that begins at a tenth of the smallest.
-func (c contest) chart(room int, fields []string, levels []int) []string {
+func (c contest) chart(room int, fields []string, levels []int) table {
 	var groups [][]entrant
 	low, high := math.Inf(1), 0.0
 	for _, f := range fields {
@@ -264,7 +265,7 @@ func (c contest) chart(room int, fields []string, levels []int) []string {
 			}
 		}
 	}
-	t := table{columns: append([]string{"", ""}, c.columns...)}
+	t := table{columns: append([]string{"", ""}, c.columns[:2]...), over: c.columns[2]}
 	for _, list := range groups {
 		shown := list
 		if len(list) > room-1 {
@@ -275,13 +276,13 @@ func (c contest) chart(room int, fields []string, levels []int) []string {
 			if i > 0 {
 				where = ""
 			}
-			t.rows = append(t.rows, c.row(e, where, low, high))
+			c.add(&t, e, where, low, high)
 		}
 		if rest := len(list) - len(shown); rest > 0 {
-			t.rows = append(t.rows, []string{"", fmt.Sprintf("%d more: add --full", rest), "", "", ""})
+			t.rows, t.bars = append(t.rows, []string{"", fmt.Sprintf("%d more: add --full", rest), "", ""}), append(t.bars, bar{})
 		}
 	}
-	return c.headed(t, len(groups)).lines()
+	return c.headed(t, len(groups))
 }
 
 // headed has the field and the level of a single group over its designs.
@@ -316,23 +317,21 @@ func (c contest) fewer(list []entrant, n int) []entrant {
 	return kept
 }
 
-func (c contest) row(e entrant, where string, low, high float64) []string {
-	if !(e.perSec > 0) {
-		return []string{where, e.name(), "-", "-", "!"}
+func (c contest) add(t *table, e entrant, where string, low, high float64) {
+	row, b := []string{where, e.name(), "-", "-"}, bar{remark: either(e.doubt != nil, "!", "")}
+	if e.perSec > 0 {
+		share := logShare(e.perSec, low, high)
+		if c.slow {
+			share = logShare(1/e.perSec, 1/high, 1/low)
+		}
+		row[2], b.share = c.shown(e), share/2
+		if factor := c.beside(e); factor > 0 {
+			row[3] = metric.Digits(factor)
+		}
+	} else {
+		b.remark = "!"
 	}
-	share := logShare(e.perSec, low, high)
-	if c.slow {
-		share = logShare(1/e.perSec, 1/high, 1/low)
-	}
-	beside := "-"
-	if factor := c.beside(e); factor > 0 {
-		beside = metric.Digits(factor)
-	}
-	drawn := marksOf(share, barColumns/2)
-	if e.doubt != nil {
-		drawn += " !"
-	}
-	return []string{where, e.name(), c.shown(e), beside, drawn}
+	t.rows, t.bars = append(t.rows, row), append(t.bars, b)
 }
 
 // next is the command that tells the two fastest apart, in the first field at the highest

@@ -102,7 +102,7 @@ func inThree(x float64) string { return perSec(unit.ThreeDigits(x)) }
 
 // insideScreen answers what the choice of a guard can change inside a server.
 func (d *Document) insideScreen(a Analysis) *screen {
-	s := &screen{care: new(findings), hidden: len(d.Notes), most: mostInProcess, mood: good, first: a.Answer,
+	s := &screen{care: new(findings), hidden: len(d.Notes), mood: good, first: a.Answer,
 		trust: "Upper bound, assuming a guard costs the same inside the server as in process", next: d.Next}
 	for _, r := range d.Results {
 		for _, w := range r.Warnings {
@@ -113,13 +113,7 @@ func (d *Document) insideScreen(a Analysis) *screen {
 			s.first = "Not valid: " + s.first
 		}
 	}
-	s.body = table{columns: a.Columns, rows: a.Rows}.lines()
-	for _, sentence := range a.Sentence {
-		if lines := indented(clean(sentence), "  ", textWidth); len(lines) <= s.room() {
-			s.body = append(s.body, lines...)
-		} else {
-			s.hidden++
-		}
-	}
+	s.rows(table{columns: a.Columns, rows: a.Rows})
+	s.asides(a.Sentence)
 	return s
 }

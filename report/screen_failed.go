@@ -35,7 +35,7 @@ func (d *Document) failures() []failure.Failure {
 func (d *Document) failedScreen() *screen {
 	list := d.failures()
 	one := list[0]
-	s := &screen{trust: "FAILED: nothing was measured", mood: bad, most: mostInProcess, care: new(findings),
+	s := &screen{trust: "FAILED: nothing was measured", mood: bad, care: new(findings),
 		next: cmp.Or(clean(one.Advice), "fix that, then run the same command again")}
 	names, why := distinctFailures(list)
 	switch {
@@ -45,7 +45,7 @@ func (d *Document) failedScreen() *screen {
 		return s
 	case nameOf(one) == "":
 		s.first = "It could not be measured: " + why
-		s.body = slices.Concat(moreOf(one), lastWords(one))
+		s.remains(one)
 		return s
 	}
 	s.trust = "FAILED: no verdict; discard anything measured before the failure"
@@ -56,8 +56,8 @@ func (d *Document) failedScreen() *screen {
 			commands = append(commands, a)
 		}
 	}
-	s.body = append(s.body, standFor(commands)...)
-	s.body = slices.Concat(s.body, moreOf(one), lastWords(one)) // the others fail for the same reason, or the first line has theirs
+	s.standFor(commands)
+	s.remains(one) // the others fail for the same reason, or the first line has theirs
 	s.next = cmp.Or(d.afterFailure(one), s.next)
 	return s
 }
@@ -95,14 +95,6 @@ func whyOf(f failure.Failure) string {
 	return why
 }
 
-// moreOf are the lines of a page that say more of a failure.
-func moreOf(f failure.Failure) []string {
-	if f.More == "" {
-		return nil
-	}
-	return indented(clean(f.More), "  ", textWidth)
-}
-
 // distinctFailures says which failed, and why: once where it is the same of all.
 func distinctFailures(list []failure.Failure) (names, why string) {
 	var all, whys []string
@@ -133,18 +125,20 @@ func (d *Document) command(name string) (Arm, bool) {
 	return d.Arms[i], true
 }
 
-// lastWords are the lines of a page with what a server left.
-func lastWords(f failure.Failure) []string {
+// remains is what more is known of a failure, and what the server left.
+func (v *view) remains(f failure.Failure) {
+	if f.More != "" {
+		v.aside("%s", f.More)
+	}
 	if len(f.LastWords) == 0 {
-		return nil
+		return
 	}
 	lines := slices.Clone(f.LastWords)
 	if rest := len(lines) - mostLastWords; rest > 0 {
 		lines = slices.Replace(lines, firstLastWords, firstLastWords+rest+1, "…")
 	}
-	shown := []string{fmt.Sprintf("  the last that it wrote to %s:", clean(f.Stream))}
+	v.aside("the last that it wrote to %s:", f.Stream)
 	for _, line := range lines {
-		shown = append(shown, lastWord+clean(line))
+		v.add(quoted, onPage, "%s", []any{line})
 	}
-	return shown
 }

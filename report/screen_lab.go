@@ -224,7 +224,9 @@ func (d *Document) experimentPage(e Experiment, r reply, most int) []string {
 	if rows := remarkRows(slices.Concat(r.answer[min(1, len(r.answer)):], r.beside), room); len(rows) > 0 {
 		lines = append(append(lines, ""), rows...)
 	}
-	return slices.Concat(lines, unmet, d.whyInShort(d.primaryOf(e)), care, next)
+	because := new(view)
+	d.becauseInShort(because, d.primaryOf(e))
+	return slices.Concat(lines, unmet, because.lines(), care, next)
 }
 
 // remarkRows has a row for each remark, as far as there is room: on two lines each where

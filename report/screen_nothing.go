@@ -156,11 +156,9 @@ func (d *Document) nothingScreen(s *screen, c trial.Cell) *screen {
 	if doubt := d.doubt(c); doubt != nil {
 		s.trust = invalid(*doubt)
 	}
-	expected, _ := d.expected()
 	s.aside("%s", c.Target)
-	for _, text := range slices.Concat(wrongKinds(c.Result), expected) {
-		s.aside("%s", text)
-	}
+	s.asides(wrongKinds(c.Result))
+	d.expected(&s.view)
 	s.next = d.toFix(c)
 	for _, w := range c.Warnings {
 		if tells(w) {
@@ -180,7 +178,7 @@ func (d *Document) withoutAnswers(s *screen, without []trial.Cell) {
 			kinds = kinds[:1]
 		}
 		for _, text := range kinds {
-			s.body = append(s.body, gutter+clean(c.Arm)+": "+text)
+			s.aside("%s: %s", c.Arm, text)
 		}
 	}
 	s.first = "Nothing to compare: no successful response from " + enumerated(names)

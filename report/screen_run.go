@@ -15,9 +15,6 @@ import (
 	"contend/trial"
 )
 
-// mostOfRun are the lines of a page about a run.
-const mostOfRun = 15
-
 // barColumns is how long the longest bar of a page is.
 const barColumns = 40
 
@@ -37,7 +34,7 @@ func marksOf(share float64, columns int) string {
 
 // runScreen answers what a target did under one load.
 func (d *Document) runScreen(c trial.Cell) *screen {
-	s := &screen{care: new(findings), hidden: len(d.Notes), most: mostOfRun, mood: good}
+	s := &screen{care: new(findings), hidden: len(d.Notes), mood: good}
 	r := c.Result
 	if r.Completed == 0 {
 		return d.nothingScreen(s, c)
@@ -57,19 +54,19 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	default:
 		s.trust = "Valid: " + under
 	}
-	expected, failed := d.expected()
+	expected := new(view)
+	failed := d.expected(expected)
 	if failed > 0 && (doubt == nil || doubt.Is(finding.Errors)) { // expectations about these are decided all the same
 		s.first, s.mood = d.unmet(failed), bad
 	}
-	s.body = append(s.body, "  "+clean(r.Target))
+	s.aside("%s", r.Target)
 	if s.first != measured {
-		s.body = append(s.body, indented(either(doubt != nil, "measured, not usable: ", "")+measured, gutter, textWidth)...)
+		s.aside("%s%s", either(doubt != nil, "measured, not usable: ", ""), measured)
 	}
-	s.body = append(append(s.body, beneath(expected)...), beneath(wrongKinds(r))...)
-	s.body = append(append(append(s.body, ""), percentiles(r)...), flow(r)...)
-	if isFlow(r) {
-		s.most = mostOfFlow
-	}
+	s.elements = append(s.elements, expected.elements...)
+	s.asides(wrongKinds(r))
+	s.percentiles(r)
+	s.flow(r)
 	s.hidden += len(r.Warnings) - len(caveats)
 	for _, w := range caveats {
 		if (doubt == nil || w.Code != doubt.Code) && (ceased == "" || tells(w)) {
@@ -142,39 +139,34 @@ func wrongKinds(r *load.Result) []string {
 	return lines
 }
 
-// beneath indents texts.
-func beneath(texts []string) []string {
-	var lines []string
-	for _, text := range texts {
-		lines = append(lines, folded(gutter+text, textWidth)...)
-	}
-	return lines
-}
-
-// expected says which expectations failed, how many did, and which passed.
-func (d *Document) expected() (texts []string, failed int) {
-	var passed, missed []string
+// expected writes which expectations failed and which passed, and returns how many failed.
+func (d *Document) expected(v *view) (failed int) {
+	t, missed := table{columns: []string{"", ""}}, 0
+	var passed []string
 	for _, x := range d.claims() {
+		row := []string{"undecided", x.Text + ": " + x.Detail}
 		switch {
 		case x.Held:
 			passed = append(passed, x.Text)
+			continue
 		case x.Excuse != nil:
-			missed = append(missed, "undecided  "+x.Text+": "+x.Excuse.Text)
+			row[1] = x.Text + ": " + x.Excuse.Text
 		default:
+			row[0] = "FAIL"
 			failed++
-			missed = append(missed, "FAIL  "+x.Text+": "+x.Detail)
+		}
+		if missed++; missed <= mostWarnings {
+			t.rows = append(t.rows, []string{row[0], clip(clean(row[1]), 3*textWidth)})
 		}
 	}
-	for _, text := range missed[:min(mostWarnings, len(missed))] {
-		texts = append(texts, clip(clean(text), 3*textWidth))
-	}
-	if more := len(missed) - mostWarnings; more > 0 {
-		texts = append(texts, fmt.Sprintf("%d more: add --full", more))
+	if more := missed - mostWarnings; more > 0 {
+		t.rows = append(t.rows, []string{"", fmt.Sprintf("%d more: add --full", more)})
 	}
 	if len(passed) > 0 {
-		texts = append(texts, clip("pass  "+clean(strings.Join(passed, ", ")), textWidth-len(gutter)))
+		t.rows = append(t.rows, []string{"pass", clip(clean(strings.Join(passed, ", ")), 3*textWidth)})
 	}
-	return texts, failed
+	v.rows(t)
+	return failed
 }
 
 // claims are the expectations of a run, or of a user's own comparison.
@@ -289,9 +281,9 @@ func operations(r *load.Result) string {
 const squeezed = 50
 
 // percentiles draws those of the response time that so many answers have.
-func percentiles(r *load.Result) []string {
+func (v *view) percentiles(r *load.Result) {
 	if r.Response == nil || r.Response.Count() == 0 {
-		return nil
+		return
 	}
 	median, longest := float64(max(1, r.Response.Quantile(0.5))), float64(max(1, r.Response.Quantile(1)))
 	what := "response time"
@@ -306,16 +298,15 @@ func percentiles(r *load.Result) []string {
 		what += " (log scale)"
 		share = func(value float64) float64 { return logShare(value, median, longest) }
 	}
-	var t table
+	t := table{title: what, columns: []string{"", ""}}
 	for _, q := range ladderOf {
 		if q.share < 1 && !reaches(r.Response.Count(), q.share) {
 			continue
 		}
 		value := float64(r.Response.Quantile(q.share))
-		t.rows = append(t.rows, []string{q.name, metric.Duration(value), marks(share(value))})
+		t.rows, t.bars = append(t.rows, []string{q.name, metric.Duration(value)}), append(t.bars, bar{share: share(value)})
 	}
-	t.columns = []string{"", "", ""}
-	return append([]string{"  " + what}, t.lines()[1:]...)
+	v.rows(t)
 }
 
 // ladderOf are the percentiles of a page.

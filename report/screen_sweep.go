@@ -15,21 +15,18 @@ import (
 	"contend/usl"
 )
 
-// mostOfSweep are the lines of a page about a sweep, and mostLevels those of its levels.
-const (
-	mostOfSweep = 22
-	mostLevels  = 8
-)
+// mostLevels are the lines of a page about a sweep for its levels.
+const mostLevels = 8
 
 // sweepScreen answers which concurrency to use.
 func (d *Document) sweepScreen(c sweep.Curve) *screen {
-	s := &screen{care: new(findings), hidden: len(d.Notes), most: mostOfSweep, mood: good}
-	_, refused := best(c)
+	s := &screen{care: new(findings), hidden: len(d.Notes), mood: good}
+	refused := refusedLevels(c)
 	if trial.NothingRight(c.Results) {
 		return d.nothingScreen(s, trial.MergeCells(c.Results))
 	}
 	s.first, s.trust = recommended(c)
-	s.next = cmp.Or(d.Next, "add --full for the curve, its fit and every number")
+	s.next = cmp.Or(d.Next, addFull+"the curve, its fit and every number")
 	switch {
 	case len(refused) > 0:
 		s.first, s.mood = notAdvised, doubted
@@ -47,14 +44,17 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 		s.next = d.afterDoubt(c.Bound.Reason.Code)
 	}
 	if len(c.Results) > 0 {
-		s.body = append([]string{"  " + clean(c.Results[0].Target), ""}, levelRows(c, len(refused) == 0 && c.TimeUp == nil)...)
+		s.aside("%s", c.Results[0].Target)
 		if slices.Contains(refused, finding.Errors.Code) {
-			wrong := beneath(wrongKinds(trial.MergeCells(c.Results).Result))
-			s.body = slices.Insert(s.body, 1, wrong[:min(2, len(wrong))]...)
+			wrong := wrongKinds(trial.MergeCells(c.Results).Result)
+			s.asides(wrong[:min(2, len(wrong))])
 		}
+		s.levels(c, len(refused) == 0 && c.TimeUp == nil)
 	}
 	if c.Fit != nil && c.Bound == nil {
-		s.body = append(s.body, peakLines(c)...)
+		if p := c.Fit.Peak; p != nil && missed(c.Fit) == "" {
+			s.aside("fitted peak (Universal Scalability Law): %s at concurrency %s", spanned(p.Throughput, inThree), spanned(p.N, whole))
+		}
 		for _, w := range c.Fit.Warnings {
 			s.care.addCode(w)
 		}
@@ -106,15 +106,6 @@ func recommended(c sweep.Curve) (first, trust string) {
 	return first, fmt.Sprintf("Valid: %s measured, and a peak confirmed by slower levels above it", plural(len(c.Results), "level"))
 }
 
-// peakLines say where the fitted curve peaks, if it fits the levels.
-func peakLines(c sweep.Curve) []string {
-	if c.Fit.Peak == nil || missed(c.Fit) != "" {
-		return nil
-	}
-	return []string{"  fitted peak (Universal Scalability Law): " + spanned(c.Fit.Peak.Throughput, inThree),
-		"    at concurrency " + spanned(c.Fit.Peak.N, whole)}
-}
-
 func whole(n float64) string { return metric.Number(math.Round(n)) }
 
 // missed is the code of the warning that the law is not what was measured, so that its
@@ -162,34 +153,42 @@ func rule(d sweep.Design) string {
 	return "the knee, with the highest throughput ÷ response time"
 }
 
-// levelRows draws throughput over concurrency, with the level to use marked if it is valid.
-func levelRows(c sweep.Curve, believed bool) []string {
+// refusedLevels are the codes of levels that must not be believed, where they spoil the answer.
+func refusedLevels(c sweep.Curve) []string {
+	if c.Bound != nil || c.Fit != nil && c.Fit.Peak != nil {
+		return nil
+	}
+	_, refused := doubtful(c.Results, "levels", trial.Cell.Doubt)
+	return refused
+}
+
+// levels draws throughput over concurrency, with the level to use marked if it is valid.
+func (v *view) levels(c sweep.Curve, valid bool) {
 	highest := 1.0
 	for _, cell := range c.Results {
 		highest = max(highest, cell.ThroughputPerSec)
 	}
-	shown, count := shownLevels(c), ""
+	shown := shownLevels(c)
+	t := table{columns: []string{"concurrency", "throughput", "median", "p99"}}
 	if len(shown) < len(c.Results) {
-		count = fmt.Sprintf("%d of %d levels", len(shown), len(c.Results))
+		t.over = fmt.Sprintf("%d of %d levels", len(shown), len(c.Results))
 	}
 	use := c.Recommended()
-	t := table{columns: []string{"concurrency", "throughput", "median", "p99", count}}
 	for _, i := range shown {
 		cell := c.Results[i]
-		median, p99, bar := "-", "-", ""
+		median, p99, b := "-", "-", bar{}
 		if cell.ThroughputPerSec > 0 {
-			median, p99, bar = figure(metric.ResponseP50, cell), figure(metric.ResponseP99, cell), marks(cell.ThroughputPerSec/highest)
+			median, p99, b.share = figure(metric.ResponseP50, cell), figure(metric.ResponseP99, cell), cell.ThroughputPerSec/highest
 		}
-		if believed && use != nil && use.N.Value == float64(cell.Concurrency) {
-			bar += "  ← use this"
+		if valid && use != nil && use.N.Value == float64(cell.Concurrency) {
+			b.remark = "← use this"
 		}
-		t.rows = append(t.rows, []string{strconv.Itoa(cell.Concurrency), figure(metric.Throughput, cell), median, p99, bar})
+		t.rows, t.bars = append(t.rows, []string{strconv.Itoa(cell.Concurrency), figure(metric.Throughput, cell), median, p99}), append(t.bars, b)
 	}
-	lines := t.lines()
-	if believed && use != nil {
-		lines = append(lines, "  use this: "+rule(c.Design))
+	v.rows(t)
+	if valid && use != nil {
+		v.aside("use this: %s", rule(c.Design))
 	}
-	return lines
 }
 
 // shownLevels are all levels, or as many as there is room for: the first, the last, the

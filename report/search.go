@@ -29,7 +29,7 @@ func (d *Document) AddSearch(at Place, s *search.Result) {
 
 // searchScreen answers which arrival rate the objectives allow.
 func (d *Document) searchScreen(s search.Result) *screen {
-	page := &screen{care: new(findings), hidden: len(d.Notes), most: mostOfSweep, whole: true}
+	page := &screen{care: new(findings), hidden: len(d.Notes)}
 	if s.Alone != nil && s.Alone.Completed == 0 {
 		return d.nothingScreen(page, *s.Alone)
 	}
@@ -165,7 +165,7 @@ func rateTable(s search.Result) table {
 	t := table{columns: []string{"rate", "passed", "worst " + m.ShortWords()}}
 	for _, r := range rates {
 		t.rows = append(t.rows, []string{rate(r.rate), ofAttempts(s, r.rate, search.Held), m.Format(r.value)})
-		t.bars = append(t.bars, bar{r.value / max(1, highest), either(r.rate == s.HeldPerSec, "← highest that passes", "")})
+		t.bars = append(t.bars, bar{share: r.value / max(1, highest), remark: either(r.rate == s.HeldPerSec, "← highest that passes", "")})
 	}
 	return t
 }

@@ -57,10 +57,10 @@ func (d *Document) Markdown(w io.Writer) error {
 
 func (d *Document) view() *view {
 	v := new(view)
-	if s := d.screen(); s != nil && s.whole {
-		s.write(v)
-	} else if d.isLab() {
+	if d.isLab() {
 		d.labAnswer(v)
+	} else if s := d.screen(); s != nil {
+		s.write(v)
 	} else {
 		d.answer(v)
 	}
@@ -76,13 +76,16 @@ func (d *Document) view() *view {
 
 // remainder writes what belongs to all of the document.
 func (d *Document) remainder(v *view) {
+	if why := d.failure(); why != "" && !d.isLab() {
+		v.say("FAILED: %s", why)
+	}
 	expectations(v, d.Expectations)
 	d.calibration(v)
 	notes := slices.Clone(d.Notes)
 	if d.Command == "calibrate" {
 		notes = nil // its page has them
 	}
-	if s := d.screen(); d.Settle != "" && (s == nil || s.next != d.Settle || !s.whole) {
+	if s := d.screen(); d.Settle != "" && (s == nil || s.next != d.Settle) {
 		notes = append(notes, "To settle it: "+d.Settle)
 	}
 	if len(notes) > 0 {

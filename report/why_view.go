@@ -15,19 +15,22 @@ import (
 
 // diagnosed writes what makes the candidates of a part cost more or less CPU time.
 func (d *Document) diagnosed(v *view, at Place) {
+	several := d.isLab() || len(d.primary()) != 1 // else the page has the sentences
 	for _, t := range d.Trials {
 		if t.Place != at || t.Why == nil {
 			continue
 		}
 		for _, e := range t.Why.Explanations {
-			for _, line := range whySentences(e) {
-				v.say("%s", line)
+			if several {
+				for _, line := range whySentences(e) {
+					v.say("%s", line)
+				}
 			}
 			if len(e.Blocked) > 0 {
 				v.say("System calls in which threads wait longer or shorter, in time per op added up over threads:")
 				v.table(whyTable(e, "system call", e.Blocked))
 			}
-			v.sayWaits(t.Why, e)
+			v.sayWaits(t.Why, e, several)
 			if len(e.Rows) > 0 {
 				v.say("Work that differs, in CPU time per op over %s of their own; %s looked at, with simultaneous intervals at %s; everything else is %s:",
 					plural(e.Rounds, "round"), wereLooked(e.Looked), confidence(float64(e.Looked)*e.Rows[0].Level), workTimes(e).Signed(e.Unnamed()))
@@ -49,16 +52,14 @@ func (d *Document) diagnosed(v *view, at Place) {
 				v.say("%s", said)
 			}
 			v.sayCounted(e)
-			if said := cutSentence(t.Why, t.Arms, e); said != "" {
+			if said := cutSentence(t.Why, t.Arms, e); said != "" && several {
 				v.say("%s.", said)
 			}
 		}
-		if len(t.Why.Explanations) == 0 {
-			said, words := d.noWhy(t.Why)
+		if len(t.Why.Explanations) == 0 && several {
+			said, f := d.noWhy(t.Why)
 			v.say("%s.", said)
-			for _, line := range words {
-				v.say("%s", line)
-			}
+			v.remains(f)
 		}
 		if len(t.Why.Profiles) > 0 {
 			v.say("%s", sampledSentence(t.Why))
@@ -213,49 +214,35 @@ func signed(ns float64) string { return unit.Signed(ns, metric.Duration) }
 // mostWhy are the rows of work on a page.
 const mostWhy = 10
 
-// whyLines are what a page says about why: a sentence, and a line for each row.
-func (d *Document) whyLines(c Comparison) []string {
+// because writes why a comparison came out as it did: sentences, and rows of work and of waiting.
+func (d *Document) because(v *view, c Comparison) {
 	of, e, known := d.explanation(c)
 	if !known {
-		return d.notDiagnosed(c)
+		d.notDiagnosed(v, c)
+		return
 	}
-	diagnosis, arms := of.Why, of.Arms
-	parts := [][]string{workLines(e), append(blockedLines(e), waitLines(diagnosis, e)...)}
+	parts := []func(){func() { v.rows(workRows(e)) }, func() { v.waits(of.Why, e) }}
 	if waitsFirst(e) {
 		slices.Reverse(parts)
 	}
-	var lines []string
 	for i, sentence := range whySentences(e) {
-		lines = append(append(lines, wrapped(sentence)...), parts[i]...)
+		v.lead("%s", sentence)
+		parts[i]()
 	}
-	for _, said := range []string{beside(e), allocating(e), cutSentence(diagnosis, arms, e)} {
+	for _, said := range []string{beside(e), allocating(e), cutSentence(of.Why, of.Arms, e)} {
 		if said != "" {
-			lines = append(lines, wrapped(said)...)
+			v.lead("%s", said)
 		}
 	}
-	return lines
 }
 
-// blockedLines are the system calls in which threads wait, where an explanation says that operations do.
-func blockedLines(e why.Explanation) []string {
-	var lines []string
-	times := waitTimes(e)
-	for _, b := range e.Blocked {
-		lines = append(lines, fmt.Sprintf("  %9s  threads waiting: %s", times.Signed(b.Value), clean(b.Name)))
-	}
-	return lines
-}
-
-// workLines are the rows of work, and what they leave; all together are the difference.
-func workLines(e why.Explanation) []string {
+// workRows are the rows of work, and what they leave; all together are the difference.
+func workRows(e why.Explanation) table {
+	t, times := table{columns: []string{"", ""}}, workTimes(e)
 	if len(e.Rows) == 0 {
-		return nil
+		return t
 	}
-	times := workTimes(e)
-	var lines []string
-	say := func(ns float64, words string) {
-		lines = append(lines, clip(fmt.Sprintf("  %9s  %s", times.Signed(ns), words), textWidth))
-	}
+	say := func(ns float64, words string) { t.rows = append(t.rows, []string{times.Signed(ns), words}) }
 	shown := e.Rows[:min(len(e.Rows), mostWhy)]
 	for _, r := range shown {
 		say(r.Value, workName(r, textWidth-len("  +0.00 µs   ")))
@@ -272,7 +259,7 @@ func workLines(e why.Explanation) []string {
 		share = fmt.Sprintf(" (%.0f%%)", 100*math.Abs(rest/e.CPU.Value))
 	}
 	say(rest, "everything else"+share)
-	return lines
+	return t
 }
 
 // mostInShort are the comparisons of a page of several that say why, and mostRowsInShort the rows of each.
@@ -281,27 +268,24 @@ const (
 	mostRowsInShort = 3
 )
 
-// whyInShort says of several comparisons why, each in a sentence with the rows that differ most.
-func (d *Document) whyInShort(list []Comparison) []string {
+// becauseInShort says of several comparisons why, each in a sentence with the rows that differ most.
+func (d *Document) becauseInShort(v *view, list []Comparison) {
 	var texts []string
 	for _, c := range list {
-		_, e, known := d.explanation(c)
-		if !known {
-			if said := d.notDiagnosed(c); said != nil && !slices.Contains(texts, said[0]) {
-				texts = append(texts, said[0])
+		if _, e, known := d.explanation(c); known {
+			texts = append(texts, "Why, "+asked(c)+": "+inShort(e))
+		} else if of := d.diagnosis(c); of != nil {
+			if said, _ := d.noWhy(of); !slices.Contains(texts, said) {
+				texts = append(texts, said)
 			}
-			continue
 		}
-		texts = append(texts, "Why, "+asked(c)+": "+inShort(e))
 	}
-	var lines []string
 	for _, text := range texts[:min(len(texts), mostInShort)] {
-		lines = append(lines, wrapped(text)...)
+		v.lead("%s", text)
 	}
 	if more := len(texts) - mostInShort; more > 0 {
-		lines = append(lines, fmt.Sprintf("  %d more: add --full", more))
+		v.aside("%d more: add --full", more)
 	}
-	return lines
 }
 
 // asked tells a comparison apart from others of a page.
@@ -339,18 +323,26 @@ func (d *Document) explanation(c Comparison) (*Trials, why.Explanation, bool) {
 }
 
 // notDiagnosed says why there is no explanation, where one was asked for.
-func (d *Document) notDiagnosed(c Comparison) []string {
+func (d *Document) notDiagnosed(v *view, c Comparison) {
+	if of := d.diagnosis(c); of != nil {
+		said, f := d.noWhy(of)
+		v.lead("%s", said)
+		v.remains(f)
+	}
+}
+
+// diagnosis is that of a comparison; nil: none was asked for.
+func (d *Document) diagnosis(c Comparison) *trial.Diagnosis {
 	for _, t := range d.Trials {
 		if t.Place == c.Place && t.Why != nil {
-			said, words := d.noWhy(t.Why)
-			return append(indented(said, "", textWidth), words...)
+			return t.Why
 		}
 	}
 	return nil
 }
 
 // noWhy says why a diagnosis explains nothing, and what a server that failed has left.
-func (d *Document) noWhy(of *trial.Diagnosis) (said string, words []string) {
+func (d *Document) noWhy(of *trial.Diagnosis) (said string, left failure.Failure) {
 	switch {
 	case of.Failed != "":
 		f := failure.Failure{Cause: of.Failed}
@@ -364,13 +356,13 @@ func (d *Document) noWhy(of *trial.Diagnosis) (said string, words []string) {
 		case who != "":
 			who += ": "
 		}
-		return "Why: unknown: " + clean(who+whyOf(f)) + "; the verdict does not depend on it", lastWords(f)
+		return "Why: unknown: " + clean(who+whyOf(f)) + "; the verdict does not depend on it", f
 	case len(of.Profiles) == 0:
-		return "Why: unknown: sampling is not possible here: " + clean(strings.Join(of.Missing, "; ")), nil
+		return "Why: unknown: sampling is not possible here: " + clean(strings.Join(of.Missing, "; ")), left
 	}
 	rounds := 0
 	for _, p := range of.Profiles {
 		rounds = max(rounds, p.Round)
 	}
-	return fmt.Sprintf("Why: unknown: fewer than %d of %d rounds have successful responses and CPU time of both", why.LeastRounds, rounds), nil
+	return fmt.Sprintf("Why: unknown: fewer than %d of %d rounds have successful responses and CPU time of both", why.LeastRounds, rounds), left
 }

@@ -13,23 +13,25 @@ import (
 // mostWaits are the places at which goroutines wait on a page.
 const mostWaits = 5
 
-// waitLines are what a page says of where goroutines wait, where an explanation says that they do.
-func waitLines(d *trial.Diagnosis, e why.Explanation) []string {
-	var lines []string
-	times := waitTimes(e)
+// waits are the system calls in which threads wait, and where goroutines do, where an explanation says that they do.
+func (v *view) waits(d *trial.Diagnosis, e why.Explanation) {
+	t, times := table{columns: []string{"", ""}}, waitTimes(e)
+	for _, b := range e.Blocked {
+		t.rows = append(t.rows, []string{times.Signed(b.Value), "threads waiting: " + b.Name})
+	}
 	shown := e.Waits[:min(len(e.Waits), mostWaits)]
 	for _, w := range shown {
-		lines = append(lines, clip(fmt.Sprintf("  %9s  goroutines waiting: %s", times.Signed(w.Value), waitName(e, w, shortName)), textWidth))
+		t.rows = append(t.rows, []string{times.Signed(w.Value), "goroutines waiting: " + waitName(e, w, shortName)})
 	}
 	if more := len(e.Waits) - len(shown); more > 0 {
-		lines = append(lines, fmt.Sprintf("  %9s  %d more places: add --full", "", more))
+		t.rows = append(t.rows, []string{"", fmt.Sprintf("%d more places: add --full", more)})
 	}
+	v.rows(t)
 	for _, words := range []string{unnamedWaits(d, e), unlikeProcessors(e)} {
 		if words != "" && waitSentence(e) != words {
-			lines = append(lines, wrapped(words)...)
+			v.lead("%s", words)
 		}
 	}
-	return lines
 }
 
 // unlikeProcessors says that one of the two may run fewer goroutines at once; "" where neither may, nobody
@@ -94,9 +96,9 @@ func isGo(d *trial.Diagnosis, arm string) bool {
 }
 
 // sayWaits writes where goroutines wait.
-func (v *view) sayWaits(d *trial.Diagnosis, e why.Explanation) {
+func (v *view) sayWaits(d *trial.Diagnosis, e why.Explanation, sentences bool) {
 	for _, words := range []string{unnamedWaits(d, e), unlikeProcessors(e)} {
-		if words != "" && waitSentence(e) != words {
+		if words != "" && waitSentence(e) != words && sentences {
 			v.say("%s.", words)
 		}
 	}

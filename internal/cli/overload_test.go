@@ -33,9 +33,9 @@ func TestAnOverloadedMachineRefusesItsVerdict(t *testing.T) {
 	}
 	first, _, _ := strings.Cut(stdout.String(), "\n")
 	t.Log(first)
-	m := regexp.MustCompile(`^INVALID \((\w+)\): B against A at concurrency 4(?: and a constant \S+, below the load generator's limit)?: \S`).FindStringSubmatch(first)
+	m := regexp.MustCompile(`(?m)^INVALID \((\w+)\): \S`).FindStringSubmatch(stdout.String())
 	if m == nil {
-		t.Fatalf("the first line is %q", first)
+		t.Fatalf("no line says why it is INVALID:\n%s", &stdout)
 	}
 	advice := finding.Advice(m[1])
 	if text := strings.Join(strings.Fields(stdout.String()), " "); advice == "" || !strings.Contains(text, advice) {
