@@ -60,7 +60,7 @@ func (w Warning) Aside() bool {
 }
 
 // figure is one with a unit: 97%, 215ms; or how something went from the begin of a run to its end.
-var figure = regexp.MustCompile(`\d[^:;]* in the first[^:;]* in the last|[+-]?\d[\d.,]* ?(%|ns|µs|ms|s\b)`)
+var figure = regexp.MustCompile(`\d[^:;]* times\b|\d[^:;]* in the first[^:;]* in the last|[+-]?\d[\d.,]* ?(%|ns|µs|ms|s\b)`)
 
 // A Kind is a row of the table: everything that is the same in all warnings of
 // one code.

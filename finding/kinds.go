@@ -134,6 +134,10 @@ var (
 		When:      "the throughput, at a rate the response time, showed a trend, a shift or an oscillation. In a comparison its ratio did, the same within each round, or in most rounds: no verdict about a difference. A run keeps its numbers, which describe all of it",
 		Advice:    "look at it over time (`--full`): lengthen the warm-up (`--warmup`) if only the beginning differs; else look for leaks, garbage collection, throttling, or a job that recurs",
 		OfVerdict: "“A is 10% faster”, if that changes from moment to moment"})
+	Stalled = kind(Kind{Code: "stalled", Figure: true,
+		Says:   "the server stood still, with no response to anybody",
+		When:   "no response came for at least two intervals of the run (1/16 s each in runs of up to 18 s, then 1/8 s and so on), in each of which 5 or more usually come",
+		Advice: "look at what it does then: garbage collection, a lock, a job that recurs, a pool that is empty (`--full` shows it over time)"})
 	SteadinessUnknown = kind(Kind{Code: "steadiness_unknown",
 		Says:   "too short to tell whether throughput was steady",
 		When:   "the series is too short or empty",

@@ -55,7 +55,7 @@ func (r *Result) judge() []finding.Warning {
 	if used := r.generatorUse(0); used >= finding.GeneratorBusy.Warns && !r.Local && r.Server == nil {
 		warn(finding.GeneratorBusy, "the load generator used %.0f%% of the CPU it could get on %s, and may be the bottleneck", 100*used, r.means())
 	}
-	for _, w := range []*finding.Warning{r.startedLate(), cmp.Or(r.stillWarming(), r.notSteady()), r.differs()} {
+	for _, w := range []*finding.Warning{r.startedLate(), cmp.Or(r.stillWarming(), r.stalled(), r.notSteady()), r.differs()} {
 		if w != nil {
 			warnings = append(warnings, *w)
 		}

@@ -40,8 +40,8 @@ func (t asked) Drive(ctx context.Context, s *load.Shard) error {
 		own, late = t.ownOpen, t.late
 	}
 	free := make([]time.Duration, s.VUs())
-	for ctx.Err() == nil {
-		it, ok := s.Next(0, free[0])
+	for turn := 0; ctx.Err() == nil; turn++ {
+		it, ok := s.Next(turn%s.VUs(), free[0])
 		if !ok {
 			return nil
 		}

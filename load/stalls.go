@@ -1,0 +1,93 @@
+package load
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"contend/finding"
+	"contend/hist"
+)
+
+const (
+	// stallResponses are how many responses a median interval of a run must have so that two without any in succession are no
+	// chance: with arrivals at random that is once in 20,000 pairs (e⁻¹⁰).
+	stallResponses = 5
+	stallIntervals = 2
+	// regularly is by how much the times between stalls may differ from their median to be called a period.
+	regularly = 0.2
+)
+
+// A stall is a time in which nothing was answered.
+type stall struct{ at, length time.Duration }
+
+// stalls are those of a run in which responses come all the time: intervals of its course without any, and how long the
+// longest response waited that came after them.
+func (r *Result) stalls() []stall {
+	course := r.course()
+	if course == nil || course.Warmup >= len(course.Intervals) {
+		return nil
+	}
+	intervals := course.Intervals[course.Warmup:]
+	intervals = intervals[:min(len(intervals), int(r.Duration/course.Width))] // whole ones
+	ended := make([]int64, len(intervals))
+	for i := range intervals {
+		ended[i] = intervals[i].ended()
+	}
+	if len(ended) == 0 || slices.Sorted(slices.Values(ended))[len(ended)/2] < stallResponses {
+		return nil
+	}
+	var found []stall
+	for i := 0; i < len(ended); {
+		n := 0
+		for i+n < len(ended) && ended[i+n] == 0 {
+			n++
+		}
+		if n >= stallIntervals {
+			s := stall{time.Duration(i) * course.Width, time.Duration(n) * course.Width}
+			if i+n < len(ended) {
+				s.length = min(max(s.length, intervals[i+n].ResponseMax), time.Duration(n+2)*course.Width)
+			}
+			found = append(found, s)
+		}
+		i += n + 1
+	}
+	return found
+}
+
+func (i *Interval) ended() int64 {
+	n := i.Completed + i.Failed
+	for _, errors := range i.Errored {
+		n += errors
+	}
+	return n
+}
+
+// stalled says how often and how long the server stood still; nil: it did not.
+func (r *Result) stalled() *finding.Warning {
+	stalls := r.stalls()
+	if len(stalls) == 0 {
+		return nil
+	}
+	lengths, between := make([]time.Duration, len(stalls)), []time.Duration{}
+	for i, s := range stalls {
+		if lengths[i] = s.length; i > 0 {
+			between = append(between, s.at-stalls[i-1].at)
+		}
+	}
+	long := hist.Rounded(median(lengths).Round(10 * time.Millisecond))
+	if len(stalls) == 1 {
+		return finding.Stalled.Refusal("no response for %v, from %v on", long, stalls[0].at.Round(10*time.Millisecond))
+	}
+	period := median(between)
+	if regular := len(between) > 1 && !slices.ContainsFunc(between, func(d time.Duration) bool {
+		return math.Abs(float64(d-period)) > regularly*float64(period)
+	}); regular {
+		return finding.Stalled.Refusal("no response for %v every %v, %d times, from %v on", long, period.Round(10*time.Millisecond), len(stalls), stalls[0].at.Round(10*time.Millisecond))
+	}
+	return finding.Stalled.Refusal("no response for %v, %d times, from %v to %v on", long, len(stalls), stalls[0].at.Round(10*time.Millisecond), stalls[len(stalls)-1].at.Round(10*time.Millisecond))
+}
+
+func median(of []time.Duration) time.Duration {
+	return slices.Sorted(slices.Values(of))[len(of)/2]
+}
