@@ -84,12 +84,15 @@ func former(v any) string {
 // sameCodes leaves out of two lists what the first has under a former code, and the
 // second under the one of now: an older version judged by other words.
 func sameCodes(was, is []any) (_, _ []any) {
+	with := func(code string) func(any) bool {
+		return func(v any) bool { object, _ := v.(map[string]any); return object["code"] == code }
+	}
+	if stalled := with(finding.Stalled.Code); !slices.ContainsFunc(was, stalled) { // documents up to 0.2 had none
+		is = slices.DeleteFunc(slices.Clone(is), stalled)
+	}
 	for _, v := range was {
 		if now := former(v); now != "" {
-			is = slices.DeleteFunc(slices.Clone(is), func(v any) bool {
-				object, _ := v.(map[string]any)
-				return object["code"] == now
-			})
+			is = slices.DeleteFunc(slices.Clone(is), with(now))
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(was), func(v any) bool { return former(v) != "" }), is
