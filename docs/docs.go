@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-//go:embed statistics.md measuring.md terminology.md report-schema.md
-//go:embed choosing.md counter.md data-and-checks.md exit-codes.md experiment-file.md exports.md fleet.md scripts.md uplink.md why.md
+//go:embed statistics.md measuring.md codes.md metrics.md terminology.md report-schema.md
+//go:embed ci-gate.md connections.md go-functions.md quiet-machine.md exit-codes.md exports.md
+//go:embed choosing.md counter.md data-and-checks.md experiment-file.md fleet.md scripts.md uplink.md why.md
 var pages embed.FS
 
 // The pages with rules of their own: the words that are printed, and the
@@ -62,7 +63,7 @@ const (
 // Read reads the pages.
 func Read() Index {
 	terms := append(words(), programmed()...)
-	for _, page := range []string{"statistics.md", "measuring.md", schema} {
+	for _, page := range []string{"statistics.md", "measuring.md", "codes.md", "metrics.md", "ci-gate.md", "connections.md", "go-functions.md", "quiet-machine.md", schema} {
 		for _, s := range sections(page) {
 			terms = append(terms, s.terms(page)...)
 		}
@@ -143,7 +144,7 @@ func (x Index) mentioning(asked string) []Term {
 	return found
 }
 
-// mostFound is how many terms are found by a part of their names at the most.
+// mostFound is how many terms are found by a part of their names, at most.
 const mostFound = 3
 
 // Text returns the section of a page; nil where there is none.

@@ -75,8 +75,8 @@ func called(words, name string) string {
 
 // The sections in which the tables stand.
 var (
-	ofCodes   = term("measuring.md", "Is the figure about the server?")
-	ofFigures = term("measuring.md", "The figures of a report")
+	ofCodes   = term("codes.md", "All codes")
+	ofFigures = term("metrics.md", "All metrics")
 )
 
 func term(page, section string) Term {

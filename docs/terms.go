@@ -20,23 +20,29 @@ const (
 func words() []Term {
 	var list []Term
 	for _, s := range sections(terminology) {
+		from := Term{Topic: s.heading}
 		for _, b := range s.blocks {
+			if b.Kind == Paragraph {
+				from.Source, from.Page, from.Section = source(strings.TrimSuffix(strings.TrimPrefix(b.marked, "From "), "."))
+			}
 			if b.Kind != Table {
 				continue
 			}
 			for i, row := range b.marks[1:] {
-				list = append(list, word(s.heading, row, b.Rows[i+1]))
+				list = append(list, word(from, row, b.Rows[i+1]))
 			}
 		}
 	}
 	return list
 }
 
-// word is a row, with and without its markup.
-func word(topic string, marked, row []string) Term {
-	t := Term{Topic: topic, What: row[columnWhat], Read: row[columnRead], First: strings.Contains(marked[columnTerm], "**"), Kind: Word}
+// word is a row, with and without its markup; one without a source is from where its table is.
+func word(t Term, marked, row []string) Term {
+	t.What, t.Read, t.First, t.Kind = row[columnWhat], row[columnRead], strings.Contains(marked[columnTerm], "**"), Word
 	t.Names, t.Elsewhere, t.Not = listed(row[columnTerm]), listed(row[columnElsewhere]), listed(row[columnNot])
-	t.Source, t.Page, t.Section = source(marked[columnSource])
+	if marked[columnSource] != "" {
+		t.Source, t.Page, t.Section = source(marked[columnSource])
+	}
 	return t
 }
 

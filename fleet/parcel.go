@@ -51,7 +51,7 @@ func (p parcel) collect(first []byte, next func(offset int) ([]byte, error)) ([]
 			return nil, err
 		}
 		if len(more) == 0 {
-			return nil, fmt.Errorf("%d bytes in the place of %d", len(content), p.Size)
+			return nil, fmt.Errorf("%d bytes instead of %d", len(content), p.Size)
 		}
 		content = append(content, more...)
 	}

@@ -62,5 +62,5 @@
 // queue"), sixty lines. The well-kept MPMCQueue of puzpuzpuz/xsync was
 // considered: its TryEnqueue and TryDequeue also fail when another goroutine got
 // in between, so "full" and "empty" cannot be told from "try again", and a
-// consumer that parks on such an answer may sleep beside a waiting item.
+// consumer that parks on such an answer may sleep while an item waits.
 package pipeline

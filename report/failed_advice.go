@@ -72,5 +72,5 @@ func toFind(program string) string {
 	case strings.Contains(program, "="):
 		return fmt.Sprintf("write env %s …, as no shell reads the command, or give the variable with --env", program)
 	}
-	return fmt.Sprintf("check the name %s, of which there is no program; in the folder where contend was started it is ./%[1]s", program)
+	return fmt.Sprintf("check the name %s: there is no such program; in the folder where contend was started it is ./%[1]s", program)
 }

@@ -27,7 +27,7 @@ func newSweep(a *app) *cobra.Command {
 		Use:   "sweep TARGET",
 		Short: "Find the best concurrency of a target, or its highest sustainable rate",
 		Long: "Measure a target at several levels of concurrency, repeatedly and in random order, and fit the\n" +
-			"Universal Scalability Law. Report the optimum with its confidence interval, or why there is none.\n" +
+			"Universal Scalability Law. Report the optimum with its confidence interval, or why it is unknown.\n" +
 			"Without --levels, contend doubles the concurrency until throughput falls or stays flat, then adds\n" +
 			"levels around the peak. --duration limits the whole sweep; each level is measured 3 to 10 times.\n\n" +
 			"With --rate, find the highest arrival rate (open model) that keeps the objectives: double the rate\n" +

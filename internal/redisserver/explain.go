@@ -45,11 +45,11 @@ func (s *Server) advice(err error) string {
 	case says("CLUSTERDOWN "), errors.Is(err, rueidis.ErrNoSlot):
 		return "some slots of the cluster have no node: redis-cli --cluster check HOST:PORT says which"
 	case says("unknown command 'SENTINEL'"):
-		return "it is no sentinel: those are what the URL must name beside master_set"
+		return "it is no sentinel: the URL must name sentinels if it has master_set"
 	case says("No such master"):
 		return fmt.Sprintf("master_set is %q; expected a name that the sentinels know, by sentinel monitor NAME", opt.Sentinel.MasterSet)
 	case says("unknown command 'GET'", "unknown command 'CLUSTER'"):
-		return "if it is a sentinel, the URL must say of which master: ?master_set=NAME"
+		return "if it is a sentinel, the URL must name its master: ?master_set=NAME"
 	case says("NOAUTH ", "WRONGPASS ", "without any password configured") && (cluster || sentinels):
 		return "all its nodes must take the same user and password"
 	case says("NOAUTH "):

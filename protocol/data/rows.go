@@ -1,7 +1,7 @@
 // Package data fills requests with rows of test data and generated values.
 //
 // Rows are read once from a CSV or JSONL file. A Source hands them to the
-// VUs, each of which has a Cursor; a Template is text with placeholders such
+// VUs, and each has a Cursor; a Template is text with placeholders such
 // as {{name}}, {{user.id}} or {{uuid}}, which it fills from the row at the
 // cursor without allocating.
 package data

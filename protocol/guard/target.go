@@ -3,7 +3,7 @@
 // An iteration is a batch of operations, because one operation takes less time
 // than reading the clock. The iterations give the throughput. Latency comes from
 // single operations chosen at random, about one in 256, which are timed one by
-// one; the cost of the two clock readings is measured and printed beside it, not
+// one; the cost of the two clock readings is measured and printed next to it, not
 // subtracted.
 package guard
 

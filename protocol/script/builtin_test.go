@@ -65,7 +65,7 @@ var expressions = []expression{
 	{`(() => { const a = new Uint32Array(8); return crypto.getRandomValues(a) === a && a.some((x) => x > 0); })()`, "true"},
 	{`crypto.getRandomValues(new Float64Array(1))`, "!fills an array of integers"},
 	{`crypto.getRandomValues(5)`, "!fills an array of integers"},
-	{`crypto.getRandomValues(new Uint8Array(65537))`, "!fills 65536 bytes at the most, not 65537"},
+	{`crypto.getRandomValues(new Uint8Array(65537))`, "!fills at most 65536 bytes, not 65537"},
 
 	{`new SharedArray('late', () => [])`, "!outermost part"},
 	{`await new Promise((done) => later(() => done('later'), 1))`, "later"},

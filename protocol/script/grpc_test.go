@@ -440,7 +440,7 @@ func TestGRPCRefused(t *testing.T) {
 		{"a set that is none", begin + "client.loadProtoset('flow.js');", Config{}, "it is no set of descriptors"},
 		{"connect in init", begin + "client.connect('localhost:1');", Config{}, "connect works within an iteration"},
 		{"origin without URL", begin, Config{Origin: "localhost:1"}, "no URL"},
-		{"origin of another kind", begin, Config{Origin: "localhost:1", URL: "http://localhost:2"}, "one of HTTP is asked"},
+		{"origin of another kind", begin, Config{Origin: "localhost:1", URL: "http://localhost:2"}, "cannot replace it"},
 		{"URL with a method", begin, Config{URL: "grpc://localhost:1/a.B/C"}, "grpc://host:port"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -100,7 +100,7 @@ func New(ctx context.Context, c Config, around wire.Surroundings) (*Target, erro
 	if c.Origin != "" {
 		t.from, _ = originOf(c.Origin)
 		if t.to, err = originOf(c.URL); err != nil || ofHTTP(t.to) != ofHTTP(t.from) {
-			return nil, setting.At(&c, &c.Origin).Wrong("is %q, but in the place of a URL of HTTP one of HTTP is asked, and of host:port one of grpc: the URL is %q", c.Origin, c.URL)
+			return nil, setting.At(&c, &c.Origin).Wrong("is %q, and %q cannot replace it: a URL of HTTP replaces one of HTTP, a host:port one of gRPC", c.Origin, c.URL)
 		}
 	}
 	asked := setting.At(&c, &c.Script)

@@ -87,7 +87,7 @@ func (v *vu) getRandomValues(call sobek.FunctionCall) sobek.Value {
 		v.throw("getRandomValues fills an array of integers, such as new Uint8Array(16)")
 	}
 	if len(content) > mostRandomValues {
-		v.throw("getRandomValues fills %d bytes at the most, not %d", mostRandomValues, len(content))
+		v.throw("getRandomValues fills at most %d bytes, not %d", mostRandomValues, len(content))
 	}
 	_, _ = rand.Read(content) // which never fails
 	return call.Argument(0)

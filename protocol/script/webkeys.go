@@ -88,7 +88,7 @@ func (v *vu) key(what string, value sobek.Value) *webKey {
 			return k
 		}
 	}
-	v.throw("%s: the key is none that importKey, generateKey or deriveKey made", what)
+	v.throw("%s: the key was not made by importKey, generateKey or deriveKey", what)
 	return nil
 }
 
@@ -166,7 +166,7 @@ func (v *vu) importKey(call sobek.FunctionCall) sobek.Value {
 		err = k.fits(call.Argument(2).ToObject(v.rt).Get("namedCurve"))
 	}
 	if err != nil {
-		v.throw("importKey: the key is none of %s in %s: %v", k.algorithm, format, err)
+		v.throw("importKey: the key is not of %s in %s: %v", k.algorithm, format, err)
 	}
 	return v.keyObject(k)
 }

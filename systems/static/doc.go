@@ -11,7 +11,7 @@
 // equals br before zstd before gzip before none.
 //
 // A directory is answered with its index.html, or 404: there are no listings.
-// A name of which a part begins with a dot is not found, except below
+// A name with a part that begins with a dot is not found, except below
 // .well-known; neither is one that leads out of the directory, also by a
 // symbolic link (see os.Root), nor what is not a regular file.
 //

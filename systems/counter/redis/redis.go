@@ -12,7 +12,7 @@
 // +cluster|slots in a cluster.
 //
 // What Redis loses, the counter loses: after a failover to a replica that lags
-// behind, values come a second time. Redis is trusted: its answers are believed.
+// behind, values come a second time. Redis is trusted: its replies are taken as true.
 package redis
 
 import (

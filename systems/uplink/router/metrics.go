@@ -49,7 +49,7 @@ func (s snapshot) Collect(ch chan<- prometheus.Metric) {
 	to.intake(s.intake.Stats())
 	memory := s.intake.Memory()
 	to.gauge("redis_memory_used_bytes", "What the data of Redis takes, of several servers of the one with the least room; 0 without a limit.", int(memory.Used))
-	to.gauge("redis_memory_limit_bytes", "The maxmemory of that server, beyond which it accepts no uplinks; 0: there is none.", int(memory.Limit))
+	to.gauge("redis_memory_limit_bytes", "The maxmemory of that server, beyond which it accepts no uplinks; 0: no limit.", int(memory.Limit))
 	to.outboxes(s.boxStats())
 	to.gauge("gateway_clocks_off", "Gateways whose clock is off by more than 2 s, or whose entries come so late.", s.clocks.off())
 	to.streams(s.streams.Stats())

@@ -58,7 +58,7 @@ func openDatabase(address string) (*database, error) {
 			return openSQLite(path)
 		}
 	}
-	return nil, fmt.Errorf("database URL %.60q is none of sqlite:PATH, sqlite::memory:, postgres://…", address)
+	return nil, fmt.Errorf("database URL %.60q is invalid; expected sqlite:PATH, sqlite::memory: or postgres://…", address)
 }
 
 func openSQLite(path string) (*database, error) {
