@@ -18,6 +18,9 @@ type outage struct {
 	since  *atomic.Int64 // of the session: when that first one began, in ns of the time driven, or noOutage
 	driven time.Duration // by the session before this run
 	limit  time.Duration // 0: none
+	// ever is of the session, too: whether anything was right. Until then first is the limit.
+	ever  *atomic.Bool
+	first time.Duration
 
 	once  sync.Once
 	over  chan struct{} // closed when the run is to end; cause is set by then
@@ -37,7 +40,7 @@ const noOutage = -1
 
 // outage is that of a further run of the session.
 func (s *Session) outage(plan Plan) *outage {
-	return &outage{since: &s.silent, driven: s.driven, limit: plan.patience(), over: make(chan struct{})}
+	return &outage{since: &s.silent, driven: s.driven, limit: plan.patience(), ever: &s.right, first: plan.hopeless(), over: make(chan struct{})}
 }
 
 // note takes notice of an iteration that has ended, and says whether it ends the run by itself.
@@ -45,6 +48,9 @@ func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error)
 	if err == nil && !out.Failed {
 		if o.since.Load() != noOutage { // most often: nobody else then has to fetch it again
 			o.since.Store(noOutage)
+		}
+		if !o.ever.Load() {
+			o.ever.Store(true)
 		}
 		return false
 	}
@@ -58,7 +64,11 @@ func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error)
 	if o.limit == 0 || o.since.CompareAndSwap(noOutage, int64(o.driven+it.Start)) {
 		return false
 	}
-	if since := o.since.Load(); since != noOutage && o.driven+end-time.Duration(since) >= o.limit {
+	limit := o.limit
+	if !o.ever.Load() {
+		limit = o.first
+	}
+	if since := o.since.Load(); since != noOutage && o.driven+end-time.Duration(since) >= limit {
 		o.once.Do(func() {
 			o.cause = cause(out, err)
 			close(o.over)
@@ -90,7 +100,11 @@ func cause(out *Outcome, err error) string {
 // Silence says of a run that was stopped by an outage how long nothing succeeded, and
 // why.
 func (r *Result) Silence() string {
-	return fmt.Sprintf("nothing succeeded for %v: %s", r.Plan.patience(), r.Outage)
+	limit := r.Plan.patience()
+	if r.Completed == 0 {
+		limit = r.Plan.hopeless()
+	}
+	return fmt.Sprintf("nothing succeeded for %v: %s", limit, r.Outage)
 }
 
 // ceasedErrors are enough without a right answer between them for a server that has stopped

@@ -66,7 +66,8 @@ func TestOutage(t *testing.T) {
 		completed int64  // completed
 		cause     string // "": the run has its time
 	}{
-		{"from the beginning", nil, refuses, Plan{Duration: time.Hour}, 3 * second, 0, "refused: nobody"},
+		{"from the beginning", nil, refuses, Plan{Duration: time.Hour}, 2 * second, 0, "refused: nobody"},
+		{"from the beginning, despite errors", nil, refuses, Plan{Duration: time.Hour, DespiteErrors: true}, 3 * second, 0, "refused: nobody"},
 		{"refused from 5 s on", []span{{0, 5 * second}}, refuses, Plan{Duration: time.Hour}, 8 * second, 2000, "refused: nobody"},
 		{"wrong from 5 s on", []span{{0, 5 * second}}, breaks, Plan{Duration: time.Hour}, 8 * second, 2000, "status 503"},
 		{"iterations instead of a time", []span{{0, 5 * second}}, refuses, Plan{Iterations: 1e9}, 8 * second, 2000, "refused: nobody"},

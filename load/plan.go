@@ -49,6 +49,8 @@ type Plan struct {
 	// MaxErrors is the share of the planned iterations that may fail or err; with more the
 	// rest decides nothing. nil means that of finding.Errors.
 	MaxErrors *float64 `json:"max_errors,omitempty"`
+	// DespiteErrors goes on where nothing was right from the beginning; else that ends a run after HopelessAfter.
+	DespiteErrors bool `json:"despite_errors,omitempty" file:"load.despite_errors" flag:"despite-errors" words:"go on although no response was right in the first 2s, which ends a run otherwise"`
 	// WholeFlows counts an iteration that ran to its end as right, whatever it found out about the responses. Its
 	// checks and requests are counted all the same.
 	WholeFlows bool `json:"whole_flows,omitempty"`
@@ -193,6 +195,18 @@ func (p Plan) patience() time.Duration {
 		return 0
 	}
 	return p.Timeout + max(p.Grace, DefaultGrace)
+}
+
+// HopelessAfter is how long a run goes on of which nothing was right from the beginning: a wrong path or a server that
+// is down is known by then, and two seconds of load are no harm.
+const HopelessAfter = 2 * time.Second
+
+// hopeless is how long nothing may succeed from the beginning.
+func (p Plan) hopeless() time.Duration {
+	if patience := p.patience(); p.DespiteErrors || patience == 0 || patience < HopelessAfter {
+		return patience
+	}
+	return HopelessAfter
 }
 
 // windowEnd returns the planned end of the measured window, as an offset.

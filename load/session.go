@@ -33,6 +33,7 @@ type Session struct {
 	pending <-chan struct{}
 	driven  time.Duration // how long, by all runs
 	silent  atomic.Int64  // see outage.since
+	right   atomic.Bool   // anything was, see outage
 }
 
 // dialers bounds how many VUs are made at the same time.

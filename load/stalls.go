@@ -14,6 +14,8 @@ const (
 	// chance: with arrivals at random that is once in 20,000 pairs (e⁻¹⁰).
 	stallResponses = 5
 	stallIntervals = 2
+	// stallResponse times the median response before it is less than a stall: equal responses that come in bursts leave gaps.
+	stallResponse = 3
 	// regularly is by how much the times between stalls may differ from their median to be called a period.
 	regularly = 0.2
 )
@@ -43,12 +45,14 @@ func (r *Result) stalls() []stall {
 		for i+n < len(ended) && ended[i+n] == 0 {
 			n++
 		}
-		if n >= stallIntervals {
+		if n >= stallIntervals && i > 0 {
 			s := stall{time.Duration(i) * course.Width, time.Duration(n) * course.Width}
 			if i+n < len(ended) {
 				s.length = min(max(s.length, intervals[i+n].ResponseMax), time.Duration(n+2)*course.Width)
 			}
-			found = append(found, s)
+			if s.length > stallResponse*intervals[i-1].ResponseP50 {
+				found = append(found, s)
+			}
 		}
 		i += n + 1
 	}

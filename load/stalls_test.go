@@ -27,12 +27,18 @@ func TestStalls(t *testing.T) {
 		{"for longer, in wider intervals", 5 * time.Second, time.Second, "", time.Minute, "no response for 1s every 5s, 12 times, from "},
 		{"once", 6 * time.Second, 700 * time.Millisecond, "", 10 * time.Second, "no response for 700ms, from 5.3"},
 		{"too short to tell", 2 * time.Second, 60 * time.Millisecond, "", 10 * time.Second, ""},
+		{"slow responses in bursts", time.Hour, 0, "slow", 10 * time.Second, ""},
 		{"few responses", time.Hour, 0, "constant:20", 10 * time.Second, ""}, // one or two in an interval
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			plan := load.Plan{VUs: 10, Duration: tt.run, Grace: time.Second}
-			if tt.rate != "" {
+			answers := 2 * time.Millisecond
+			switch tt.rate {
+			case "":
+			case "slow":
+				plan.VUs, answers = 100, 200*time.Millisecond
+			default:
 				plan.VUs, plan.Pacer, plan.Timer = 500, new(pace.Pacer), pace.Runtime
 				if err := plan.Pacer.UnmarshalText([]byte(tt.rate)); err != nil {
 					t.Fatal(err)
@@ -42,7 +48,7 @@ func TestStalls(t *testing.T) {
 				if left := tt.period - time.Since(began)%tt.period; left <= tt.still {
 					time.Sleep(left)
 				}
-				time.Sleep(2 * time.Millisecond)
+				time.Sleep(answers)
 				return load.Outcome{}, nil
 			}), plan)
 			if err != nil {

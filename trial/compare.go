@@ -132,6 +132,7 @@ func newComparing(arms []Arm, plan load.Plan, d Design, observe func(Progress)) 
 	if len(arms) < 2 || d.Duet != nil && len(arms) != 2 {
 		return nil, fmt.Errorf("compare: have %d variants, at least 2 are needed, and exactly 2 for a duet", len(arms))
 	}
+	plan.DespiteErrors = true // the first round shows it of all variants, and ends the trial
 	c := &comparing{
 		arms: arms, plan: plan, asked: asked,
 		random:   rand.New(rand.NewPCG(d.Seed, 1)),
