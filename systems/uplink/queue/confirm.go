@@ -17,10 +17,17 @@ import (
 const confirmFor = time.Second
 
 // write sends commands that write to one key each and returns what became of them: only when as many
-// replicas as Replicas have what was written, or an error is known, or ctx ends. Those for one slot are one transaction: were one
-// of them refused alone, such as by a Redis that is full for that moment, what follows it would come before it.
-func (r *Redis) write(ctx context.Context, cmds ...rueidis.Completed) []error {
+// replicas as Replicas have what was written, or an error is known, or ctx ends. Together means that those for one slot are one
+// transaction: were one of them refused alone, such as by a Redis that is full for that moment, what follows it would come before
+// it. Gateways may use transactions; routers need no such right.
+func (r *Redis) write(ctx context.Context, together bool, cmds ...rueidis.Completed) []error {
 	errs := make([]error, len(cmds))
+	if !together && r.Replicas == 0 {
+		for i, reply := range r.client.DoMulti(ctx, cmds...) {
+			errs[i] = reply.Error()
+		}
+		return errs
+	}
 	at := map[uint16][]int{} // by the slot: all its keys are on one server. Without a cluster there is one
 	for i := range cmds {
 		slot := cmds[i].Slot()
@@ -33,7 +40,7 @@ func (r *Redis) write(ctx context.Context, cmds ...rueidis.Completed) []error {
 			for i, place := range places {
 				mine[i] = cmds[place]
 			}
-			for i, err := range r.transact(ctx, mine) {
+			for i, err := range r.writeSlot(ctx, together && len(mine) > 1, mine) {
 				errs[places[i]] = err
 			}
 		})
@@ -42,24 +49,16 @@ func (r *Redis) write(ctx context.Context, cmds ...rueidis.Completed) []error {
 	return errs
 }
 
-// transact is write for one slot. It has a connection of its own: WAIT counts what the same connection has written.
-func (r *Redis) transact(ctx context.Context, cmds []rueidis.Completed) []error {
+// writeSlot is write for one slot. It has a connection of its own: WAIT counts what the same connection has written.
+func (r *Redis) writeSlot(ctx context.Context, together bool, cmds []rueidis.Completed) []error {
 	client, release := r.client.Dedicate()
 	defer release()
-	errs := make([]error, len(cmds))
-	if len(cmds) == 1 {
-		errs[0] = client.Do(ctx, cmds[0]).Error()
+	var errs []error
+	if together {
+		errs = transact(ctx, client, cmds)
 	} else {
-		replies := client.DoMulti(ctx, slices.Concat([]rueidis.Completed{client.B().Multi().Build()}, cmds, []rueidis.Completed{client.B().Exec().Build()})...)
-		var refused error // the first one, which EXEC does not repeat
-		for _, reply := range replies {
-			refused = cmp.Or(refused, reply.Error())
-		}
-		done, err := replies[len(replies)-1].ToArray()
-		for i := range errs {
-			if errs[i] = cmp.Or(refused, err); errs[i] == nil {
-				errs[i] = done[i].Error()
-			}
+		for _, reply := range client.DoMulti(ctx, cmds...) {
+			errs = append(errs, reply.Error())
 		}
 	}
 	if r.Replicas == 0 || !slices.Contains(errs, nil) {
@@ -69,6 +68,22 @@ func (r *Redis) transact(ctx context.Context, cmds []rueidis.Completed) []error 
 		err = fmt.Errorf("written, but not known to be on %d replicas: %w", r.Replicas, err)
 		for i := range errs {
 			errs[i] = cmp.Or(errs[i], err)
+		}
+	}
+	return errs
+}
+
+func transact(ctx context.Context, client rueidis.DedicatedClient, cmds []rueidis.Completed) []error {
+	replies := client.DoMulti(ctx, slices.Concat([]rueidis.Completed{client.B().Multi().Build()}, cmds, []rueidis.Completed{client.B().Exec().Build()})...)
+	var refused error // the first one, which EXEC does not repeat
+	for _, reply := range replies {
+		refused = cmp.Or(refused, reply.Error())
+	}
+	done, err := replies[len(replies)-1].ToArray()
+	errs := make([]error, len(cmds))
+	for i := range errs {
+		if errs[i] = cmp.Or(refused, err); errs[i] == nil {
+			errs[i] = done[i].Error()
 		}
 	}
 	return errs

@@ -47,7 +47,7 @@ func (in *Intake) dropForwarded(uplinks []*message.Uplink) {
 	in.cfg.Forwarded(uplinks)
 }
 
-// add writes uplinks to a stream: all of them, or none, but after a lost connection that is not known.
+// add writes uplinks to a stream. What a full Redis refuses it is made to take.
 func (in *Intake) add(ctx context.Context, key string, uplinks []*message.Uplink) error {
 	var e encoder
 	cmds := make([]rueidis.Completed, len(uplinks))
@@ -56,16 +56,21 @@ func (in *Intake) add(ctx context.Context, key string, uplinks []*message.Uplink
 		e.forwarded(u)
 		cmds[i] = in.redis.cmd(e.args...)
 	}
-	if err := cmp.Or(in.redis.write(ctx, cmds...)...); !isFull(err) {
-		return err
-	}
-	var all []string
-	for _, u := range uplinks {
+	var refused []string
+	var failed error
+	for i, err := range in.redis.write(ctx, false, cmds...) {
+		if !isFull(err) {
+			failed = cmp.Or(failed, err)
+			continue
+		}
 		e.args = e.args[:0]
-		e.forwarded(u)
-		all = append(append(all, strconv.Itoa(len(e.args))), e.args...)
+		e.forwarded(uplinks[i])
+		refused = append(append(refused, strconv.Itoa(len(e.args))), e.args...)
 	}
-	return in.redis.write(ctx, in.redis.script(scriptAdd, key, all...))[0]
+	if failed != nil || len(refused) == 0 {
+		return failed
+	}
+	return in.redis.write(ctx, false, in.redis.script(scriptAdd, key, refused...))[0]
 }
 
 // forwarded adds the fields of an uplink that is passed on to a customer's stream.

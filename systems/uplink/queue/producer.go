@@ -231,7 +231,7 @@ func (p *Producer) scatter(ctx context.Context, w *writer) {
 		e.uplink(a.uplink, byAddress)
 		cmds[i] = p.redis.cmd(e.args...)
 	}
-	for i, err := range p.redis.write(ctx, cmds...) {
+	for i, err := range p.redis.write(ctx, true, cmds...) {
 		w.todo[i].err = err
 	}
 }
