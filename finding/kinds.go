@@ -136,7 +136,7 @@ var (
 		OfVerdict: "“A is 10% faster”, if that changes from moment to moment"})
 	Stalled = kind(Kind{Code: "stalled", Figure: true,
 		Says:   "the server stood still, with no response to anybody",
-		When:   "no response came for at least two intervals of the run (1/16 s each in runs of up to 18 s, then 1/8 s and so on), in each of which 5 or more usually come",
+		When:   "no response came for at least two intervals of the run (1/16 s each in runs of up to 18 s, then 1/8 s and so on) that usually have 5 or more",
 		Advice: "look at what it does then: garbage collection, a lock, a job that recurs, a pool that is empty (`--full` shows it over time)"})
 	SteadinessUnknown = kind(Kind{Code: "steadiness_unknown",
 		Says:   "too short to tell whether throughput was steady",
