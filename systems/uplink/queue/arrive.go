@@ -75,7 +75,7 @@ func (in *Intake) silent(s *source, a *arrival, name string) bool {
 		return !lives
 	case lives && said.Beat != a.beats[name]:
 		a.wait = a.wait || slices.Contains(said.Leaves, s.customer())
-	case time.Since(a.since) > in.cfg.beat():
+	case time.Since(a.since) > 2*in.cfg.beat(): // one may be late
 		return true
 	default:
 		a.wait = true

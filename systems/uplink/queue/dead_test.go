@@ -47,3 +47,30 @@ func TestWhenAnInstanceIsDead(t *testing.T) {
 		})
 	}
 }
+
+// An instance that has something of a customer's stream in hand is not silent because of one heartbeat that is late.
+func TestOneLateHeartbeatIsNoSilence(t *testing.T) {
+	const lease, beat = 15 * time.Second, 2500 * time.Millisecond
+	for _, tt := range []struct {
+		after        time.Duration
+		said         uint64 // heartbeats; seven came before
+		silent, wait bool
+	}{
+		{0, 7, false, true},
+		{beat + 10*time.Millisecond, 7, false, true}, // as it comes if nothing is late
+		{2 * beat, 7, false, true},
+		{2 * beat, 8, false, false},
+		{2*beat + 1, 7, true, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			in := &Intake{cfg: IntakeConfig{Instance: "b", Lease: lease}}
+			in.holder.init()
+			in.holder.see(&holderView{live: map[string]bool{"a": false}, said: map[string]presence{"a": {Beat: tt.said}}})
+			a := &arrival{since: time.Now(), beats: map[string]uint64{"a": 7}}
+			time.Sleep(tt.after)
+			if silent := in.silent(newSource(keyCustomer+"acme", -1), a, "a"); silent != tt.silent || a.wait != tt.wait {
+				t.Errorf("after %v: silent %v, wait %v; want %+v", tt.after, silent, a.wait, tt)
+			}
+		})
+	}
+}

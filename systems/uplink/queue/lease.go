@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redis/rueidis"
 )
@@ -85,8 +86,11 @@ func (in *Intake) leave(ctx context.Context) error {
 	if in.cause != nil {
 		return nil // all that bears our name is another's now
 	}
-	left := in.leaveBehind(ctx)
 	r := in.redis
+	if said, err := r.do(ctx, "GET", keyInstance+in.cfg.Instance).ToString(); err == nil && !strings.HasPrefix(said, in.nonce) {
+		return nil // the same, but the keeper has not noticed
+	}
+	left := in.leaveBehind(ctx)
 	cmds := []rueidis.Completed{
 		r.script(scriptDelete, keyInstance+in.cfg.Instance, in.nonce),
 		r.cmd("SREM", keyInstances, in.cfg.Instance),

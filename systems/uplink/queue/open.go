@@ -29,13 +29,14 @@ local name = id .. ' ' .. ARGV[2]
 redis.call('ZADD', KEYS[2], string.match(id, '%d+') + ARGV[3], name)
 redis.call('HINCRBY', KEYS[3], ARGV[2], 1)
 return name`
-	// scriptEnd ends downlinks, and those whose time is over. It also removes entries that are older than any
+	// scriptEnd ends downlinks, and those whose time is over: as many as may end between two calls of tidy, since
+	// each of mostDownlinks is open for ten seconds at least. It also removes entries that are older than any
 	// open one, which is ten minutes: earlier versions left them. The time is that of an entry, since an operator
 	// may not allow TIME. PERSIST is as in scriptFull.
 	scriptEnd = `
 redis.call('PERSIST', KEYS[2])
 local now = tonumber(string.match(redis.call('XADD', KEYS[4], 'MAXLEN', '1', '*', 'v', '1'), '%d+'))
-local names = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, 1000)
+local names = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, 2000)
 for _, name in ipairs(ARGV) do names[#names + 1] = name end
 for _, name in ipairs(names) do
   if redis.call('ZREM', KEYS[2], name) == 1 then

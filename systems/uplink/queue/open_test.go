@@ -86,6 +86,25 @@ func TestOpenDownlinksAreShared(t *testing.T) {
 	})
 }
 
+// All downlinks that may end within a second are ended at once: 20,000 that are open for ten seconds at least.
+func TestDownlinksEndInTime(t *testing.T) {
+	t.Parallel()
+	r := openURL(t, redistest.Start(t).URL())
+	const n = mostDownlinks / 10
+	for range n {
+		if _, err := r.SendDownlink(t.Context(), &Downlink{Customer: "a", Open: time.Millisecond, Downstream: message.Downstream{PHY: []byte("p")}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(10 * time.Millisecond)
+	if err := r.EndDownlinks(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := r.do(t.Context(), "XLEN", keyDownlinks).AsInt64(); left != 0 || err != nil {
+		t.Errorf("%d of %d are left, %v", left, n, err)
+	}
+}
+
 // An open downlink takes about 1 kB at most, whatever a customer puts into it.
 func TestOpenDownlinksAreSmall(t *testing.T) {
 	t.Parallel()

@@ -212,6 +212,35 @@ func TestASecondProcessOfTheSameNameReplacesTheFirst(t *testing.T) {
 	})
 }
 
+// A process that leaves before it has noticed that another one has its name leaves all that bears it to that one.
+func TestAnOldProcessLeavesNothingOfItsSuccessor(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		first, err := NewIntake(t.Context(), r, IntakeConfig{Instance: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- first.Run(ctx, func([]*message.Uplink) {}) }()
+		until(t, "the first has the partitions", func() bool { return len(first.Stats().Partitions) == 8 })
+		second, _ := startIntake(t, r, IntakeConfig{Instance: "a"}, true)
+		until(t, "the second has them", func() bool { return len(partitionsOf(second)) == 8 })
+		stop()
+		<-ended
+		if err := first.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if known, err := r.do(t.Context(), "SISMEMBER", keyInstances, "a").AsInt64(); known != 1 || err != nil {
+			t.Errorf("the second is not known any more, %v", err)
+		}
+		for i := range 8 {
+			if owner, err := r.do(t.Context(), "GET", keyLease+strconv.Itoa(i)).ToString(); owner != "a " || err != nil {
+				t.Errorf("partition %d is of %q, %v", i, owner, err)
+			}
+		}
+	})
+}
+
 func TestIntakePausesAtTheLimit(t *testing.T) {
 	eachRedis(t, func(t *testing.T, r *Redis) {
 		const n, limit = 5000, 500
