@@ -219,7 +219,7 @@ var rooms = map[string]size{
 	"pipeline":             {910, 890},
 	"probe":                {320, 170},
 	"protocol":             {19100, 14500},
-	"report":               {11300, 5300},
+	"report":               {10930, 5210},
 	"search":               {630, 390},
 	"setting":              {990, 380},
 	"stat":                 {1250, 2300},

@@ -16,6 +16,8 @@ type element struct {
 	depth depth
 	text  string
 	table table
+	label string // of what is labelled
+	also  string // a command to type; of a label, what its line ends with
 }
 
 // A depth is how much is shown: each shows what those before it do, too.
@@ -33,8 +35,9 @@ const (
 	validity                        // the second line
 	aside                           // explains what is above it
 	lead                            // a sentence that is not about what is above it
-	quoted                          // a line that a server wrote
-	drawn                           // a line for terminals alone
+	labelled
+	quoted // a line that a server wrote
+	drawn  // a line for terminals alone
 	caution
 	advised // what to do next
 	title
@@ -151,6 +154,8 @@ func apartInText(before, e element) bool {
 	switch e.kind {
 	case validity, aside, lead, quoted, drawn:
 		return false
+	case labelled:
+		return !strings.HasPrefix(e.label, gutter) || before.kind == tabular || before.kind == advised
 	case caution, bullet:
 		return before.kind != e.kind
 	case tabular:
@@ -159,32 +164,37 @@ func apartInText(before, e element) bool {
 	return true
 }
 
-func writeText(b *strings.Builder, e element) {
+func writeText(b *strings.Builder, e element) { e.writeText(b, textWidth) }
+
+// writeText writes the element for a terminal so many columns wide.
+func (e element) writeText(b *strings.Builder, most int) {
 	switch e.kind {
 	case answer:
 		b.WriteString(e.text + "\n")
 	case validity:
-		wrap(b, e.text, "", gutter, textWidth)
+		wrap(b, e.text, "", gutter, most)
 	case aside:
-		wrap(b, e.text, gutter, gutter, textWidth)
+		wrap(b, e.text, gutter, gutter, most)
 	case lead:
-		wrap(b, e.text, "", gutter, textWidth)
+		wrap(b, e.text, "", gutter, most)
+	case labelled:
+		b.WriteString(strings.Join(e.labelled(most), "\n") + "\n")
 	case quoted:
 		b.WriteString(lastWord + e.text + "\n")
 	case drawn:
 		b.WriteString(e.text + "\n")
 	case caution:
-		wrap(b, e.text, "! ", gutter, textWidth)
+		wrap(b, e.text, "! ", gutter, most)
 	case advised:
-		b.WriteString(strings.Join(nextLines(e.text, textWidth), "\n") + "\n")
+		b.WriteString(strings.Join(step{e.text, e.also}.lines(most), "\n") + "\n")
 	case title:
 		b.WriteString(e.text + "\n" + strings.Repeat("=", width(e.text)) + "\n")
 	case heading:
 		b.WriteString(e.text + "\n" + strings.Repeat("-", width(e.text)) + "\n")
 	case paragraph:
-		wrap(b, e.text, "", "", textWidth)
+		wrap(b, e.text, "", "", most)
 	case bullet:
-		wrap(b, e.text, "- ", "  ", textWidth)
+		wrap(b, e.text, "- ", "  ", most)
 	case tabular:
 		e.table.writeText(b)
 	}

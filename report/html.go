@@ -63,19 +63,14 @@ func (d *Document) target() string {
 
 // head writes what the first screen shows.
 func (d *Document) head(b *markupWriter) (first string, m mood) {
-	var trust, next string
-	care := new(findings)
-	if d.isLab() {
-		replies := d.replies()
-		first, trust, m = d.labSentence(replies), d.labTrust(replies), moodOfReplies(replies)
-	} else if s := d.screen(); s != nil {
-		first, trust, next, m, care = s.first, s.trust, s.next, s.mood, s.care
-	} else {
-		first, _, _ = strings.Cut(d.text(), "\n")
+	s := d.screen()
+	if s == nil {
+		s = &screen{first: firstLine(d.text()), care: new(findings)}
 	}
+	first = s.first
 	b.add("<h1>%s</h1>\n", first)
-	if trust != "" {
-		b.add("<p class=\"trust\">%s</p>\n", trust)
+	if s.trust != "" {
+		b.add("<p class=\"trust\">%s</p>\n", s.trust)
 	}
 	if target := d.target(); target != "" {
 		b.add("<p><code>%s</code></p>\n", target)
@@ -87,7 +82,7 @@ func (d *Document) head(b *markupWriter) (first string, m mood) {
 		}
 		b.add("</dl>\n")
 	}
-	list := (&screen{care: care}).marked()
+	list := s.marked()
 	slices.SortStableFunc(list, func(a, b located) int { return finding.Rank(a.Code) - finding.Rank(b.Code) })
 	if len(list) > 0 {
 		b.add("<ul class=\"warnings\">")
@@ -100,13 +95,14 @@ func (d *Document) head(b *markupWriter) (first string, m mood) {
 		}
 		b.add("</ul>\n")
 	}
-	switch {
-	case strings.HasPrefix(next, "contend "):
-		b.add("<p class=\"next\">Next: <code>%s</code></p>\n", next)
-	case next != "":
-		b.add("<p class=\"next\">Next: %s</p>\n", next)
+	for _, next := range s.todo() {
+		if next.command != "" {
+			b.add("<p class=\"next\">Next: %s: <code>%s</code></p>\n", next.purpose, next.command)
+		} else {
+			b.add("<p class=\"next\">Next: %s</p>\n", next.purpose)
+		}
 	}
-	return clean(first), m
+	return clean(first), s.mood
 }
 
 // sections writes the experiments of the document, or all of it in one.

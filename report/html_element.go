@@ -30,6 +30,8 @@ func writeHTML(b *strings.Builder, e element) {
 		b.WriteString("<p>" + html.EscapeString(e.text) + "</p>\n")
 	case bullet, aside, quoted, caution:
 		b.WriteString("<li>" + html.EscapeString(e.text) + "</li>\n")
+	case labelled:
+		b.WriteString("<li>" + html.EscapeString(e.sentence()) + "</li>\n")
 	case tabular:
 		e.table.writeHTML(b)
 	}

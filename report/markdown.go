@@ -8,7 +8,9 @@ func apartInMarkdown(before, e element) bool {
 }
 
 // listed says whether elements of the kind are items of a list, but on terminals.
-func (k elementKind) listed() bool { return k == bullet || k == aside || k == quoted || k == caution }
+func (k elementKind) listed() bool {
+	return k == bullet || k == aside || k == labelled || k == quoted || k == caution
+}
 
 func writeMarkdown(b *strings.Builder, e element) {
 	switch e.kind {
@@ -21,7 +23,12 @@ func writeMarkdown(b *strings.Builder, e element) {
 	case paragraph, validity, lead:
 		b.WriteString(escapeStart(escape(e.text)) + "\n")
 	case advised:
-		b.WriteString("Next: " + escape(e.text) + "\n")
+		b.WriteString("Next: " + escape(strings.TrimSuffix(e.text+": "+e.also, ": ")) + "\n")
+	case labelled:
+		if strings.HasPrefix(e.label, gutter) { // of the item above
+			b.WriteString(gutter)
+		}
+		b.WriteString("- " + escapeStart(escape(e.sentence())) + "\n")
 	case bullet, aside, quoted, caution:
 		b.WriteString("- " + escapeStart(escape(e.text)) + "\n")
 	case tabular:

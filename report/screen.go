@@ -27,6 +27,7 @@ type screen struct {
 	also   []string // caveats without a code, above the others
 	care   *findings
 	next   string // what to do next
+	steps  []step // in its place, where there are several
 	hidden int    // notes that only the whole view has
 	inAll  string // of several answers, INVALID with the codes of those that are refused; "": none
 }
@@ -49,10 +50,6 @@ const mostWarnings = 3
 // Screen writes what the document answers to what was asked, on one page of a terminal;
 // of what has no such page, all of it.
 func (d *Document) Screen(w io.Writer, look Look) error {
-	if d.isLab() {
-		lines, m := d.labPage(look.width())
-		return look.write(w, lines, m)
-	}
 	s := d.screen()
 	if s == nil {
 		return d.Text(w)
@@ -62,18 +59,22 @@ func (d *Document) Screen(w io.Writer, look Look) error {
 
 // Brief writes the answer of the document's page in one line, however long.
 func (d *Document) Brief(w io.Writer, look Look) error {
-	var first string
-	var m mood
-	if d.isLab() {
-		replies := d.replies()
-		first, m = d.labSentence(replies), moodOfReplies(replies)
-	} else if s := d.screen(); s != nil {
-		first, m = s.inShort(), s.mood
-	} else {
-		first, _, _ = strings.Cut(d.text(), "\n")
+	s, first := d.screen(), ""
+	switch {
+	case s == nil:
+		s, first = new(screen), firstLine(d.text())
+	case d.isLab():
+		first = s.first
+	default:
+		first = s.inShort()
 	}
-	_, err := io.WriteString(w, look.coloured(look.line(clean(first), math.MaxInt), m)+"\n")
+	_, err := io.WriteString(w, look.coloured(look.line(clean(first), math.MaxInt), s.mood)+"\n")
 	return err
+}
+
+func firstLine(text string) string {
+	first, _, _ := strings.Cut(text, "\n")
+	return first
 }
 
 // inShort is the first line and, of what is refused, the code of the second.
@@ -97,6 +98,9 @@ func (d *Document) text() string {
 // screen is the page of what the document is about; nil: it has none. What an interruption left
 // says so first; the second line ends with where the load generator and the servers ran.
 func (d *Document) screen() *screen {
+	if d.isLab() {
+		return d.labScreen()
+	}
 	s := d.page()
 	if s == nil || d.failure() != "" {
 		return s
@@ -146,13 +150,13 @@ func (s *screen) lines(most int) []string {
 	list := s.marked()
 	slices.SortStableFunc(list, func(a, b located) int { return finding.Rank(a.Code) - finding.Rank(b.Code) })
 	shown := min(mostWarnings, len(list))
-	lines := slices.Concat(wrappedTo(s.first, most), wrappedTo(s.trust, most), s.view.lines())
+	lines := slices.Concat(wrappedTo(s.first, most), wrappedTo(s.trust, most), s.view.lines(most))
 	rest := len(s.care.list) - shown + s.hidden
 	if len(s.also) > 0 || shown > 0 || rest > 0 {
 		lines = append(lines, "")
 	}
 	for _, text := range s.also {
-		lines = append(lines, "! "+text)
+		lines = append(lines, wrappedTo("! "+text, most)...)
 	}
 	for _, w := range list[:shown] {
 		lines = append(lines, "! "+clean(w.Code+": "+w.Short()))
@@ -160,14 +164,20 @@ func (s *screen) lines(most int) []string {
 	if rest > 0 {
 		lines = append(lines, "  "+plural(rest, "note")+": add --full")
 	}
-	return append(append(lines, ""), nextLines(s.next, most)...)
+	for i, next := range s.todo() {
+		if i == 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, next.lines(most)...)
+	}
+	return lines
 }
 
-// lines are those of a terminal.
-func (v *view) lines() []string {
+// lines are those of a page on a terminal so many columns wide.
+func (v *view) lines(most int) []string {
 	var b strings.Builder
 	head := view{append([]element{{kind: validity}}, v.elements...)}
-	_ = head.write(&b, apartInText, writeText) // a Builder takes everything
+	_ = head.write(&b, apartInText, func(b *strings.Builder, e element) { e.writeText(b, most) }) // a Builder takes everything
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")[1:]
 }
 
@@ -184,13 +194,18 @@ func (s *screen) write(v *view) {
 	for _, w := range s.marked() {
 		v.add(caution, onPage, "%s", []any{w.Code + ": " + w.Short()})
 	}
-	if !strings.HasPrefix(s.next, addFull) {
-		v.add(advised, onPage, "%s", []any{s.next})
+	for _, next := range s.todo() {
+		if !strings.HasPrefix(next.purpose, addFull) && !strings.HasPrefix(next.purpose, everyNumber) {
+			v.elements = append(v.elements, element{kind: advised, text: clean(next.purpose), also: clean(next.command)})
+		}
 	}
 }
 
 // addFull begins the advice to see what is written here.
 const addFull = "add --full for "
+
+// everyNumber begins what a command with --full is for.
+const everyNumber = "see every number"
 
 // marked are the caveats.
 func (s *screen) marked() []located {
@@ -204,26 +219,36 @@ func (s *screen) countCaveats(valid string) {
 	}
 }
 
-// nextLines say what to do next: advice, or the purpose of a command and, on lines of its own, the command.
-func nextLines(next string, most int) []string {
-	const begin = "Next: "
-	words := shellWords(clean(next))
-	if len(words) < 2 || words[0] != "contend" {
-		return wrappedTo(begin+next, most)
+// A step is what to do next: advice, or what a command is for and the command.
+type step struct{ purpose, command string }
+
+// todo are the steps of a page.
+func (s *screen) todo() []step {
+	if len(s.steps) > 0 || s.next == "" {
+		return s.steps
 	}
-	purpose := begin + purposeOf(words)
+	if words := shellWords(s.next); len(words) > 1 && words[0] == "contend" {
+		return []step{{purposeOf(words), s.next}}
+	}
+	return []step{{purpose: s.next}}
+}
+
+// lines are the purpose and, on lines of its own, the command, or what is new of it where it is too long.
+func (s step) lines(most int) []string {
+	purpose := "Next: " + clean(s.purpose)
+	if s.command == "" {
+		return wrappedTo(purpose, most)
+	}
+	words := shellWords(clean(s.command))
 	lines := pasted(words, textWidth)
-	if len(lines) <= mostPasted && !slices.ContainsFunc(lines, func(line string) bool { return width(line) > textWidth }) {
+	if len(lines) <= mostPasted && !slices.ContainsFunc(lines, func(line string) bool { return width(line) > textWidth }) || len(words) < 5 {
 		return append(wrappedTo(purpose, most), pasted(words, most)...)
 	}
-	if len(words) > 4 {
-		flag := words[2] // what is new is in front
-		if !strings.HasPrefix(words[3], "-") {
-			flag += " " + words[3]
-		}
-		return wrappedTo(fmt.Sprintf("%s: the same command with %s", purpose, flag), most)
+	flag := words[2] // what is new is in front
+	if !strings.HasPrefix(words[3], "-") {
+		flag += " " + words[3]
 	}
-	return wrappedTo(begin+next, most)
+	return wrappedTo(fmt.Sprintf("%s: the same command with %s", purpose, flag), most)
 }
 
 // purposeOf says what a command line that a page advises is for.
@@ -234,7 +259,7 @@ func purposeOf(words []string) string {
 	}
 	switch command := words[1]; {
 	case first == "--full":
-		return "see every number"
+		return everyNumber
 	case first == "-d":
 		return "measure longer"
 	case command == "sweep" && first == "--rate":
@@ -298,10 +323,7 @@ func shellWords(command string) []string {
 	return append(words, command[begin:])
 }
 
-// wrapped are the lines of a text that may take three.
-func wrapped(text string) []string { return wrappedTo(text, textWidth) }
-
-// wrappedTo breaks such a text at a width of at most textWidth, where it may take more.
+// wrappedTo are the lines of a text that may take three, at a width of at most textWidth, where it may take more.
 func wrappedTo(text string, most int) []string {
 	return indented(clip(clean(text), 3*textWidth-30), "", most)
 }

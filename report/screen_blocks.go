@@ -19,9 +19,9 @@ const (
 	mostFailed = 3
 )
 
-// labBlock has the question of one of several experiments, how far it is answered, what was published and
+// block has the question of one of several experiments, how far it is answered, what was published and
 // measured, and what follows.
-func (d *Document) labBlock(e Experiment, r reply, most int) []string {
+func (v *view) block(e Experiment, r reply) {
 	status := ""
 	switch n := len(r.broken); {
 	case r.standing != answered:
@@ -29,35 +29,50 @@ func (d *Document) labBlock(e Experiment, r reply, most int) []string {
 	case n > 0:
 		status = "FAIL, " + plural(n, "expectation")
 	}
-	lines := labelled(e.ID, cmp.Or(e.Question, e.Title), most)
-	if room := most - width(lines[0]) - width(status); status != "" && len(lines) == 1 && room >= len(gutter) {
-		lines[0] += strings.Repeat(" ", room) + status
-	} else if status != "" {
-		lines = append(lines, labelled(gutter+"status", status, most)...)
-	}
-	add := func(label, text string) {
-		if text != "" {
-			lines = append(lines, labelled(gutter+label, text, most)...)
-		}
-	}
-	add("published", e.Answer.published())
-	add("here", r.said(e, len(r.answer)))
+	v.label(e.ID, cmp.Or(e.Question, e.Title), status)
+	v.label(gutter+"published", e.Answer.published(), "")
+	v.label(gutter+"here", r.said(e, len(r.answer)), "")
+	v.broken(r)
+	v.label(gutter+"so", strings.TrimSuffix(r.means(), "."), "")
+}
+
+// broken are the expectations that failed.
+func (v *view) broken(r reply) {
 	for _, text := range r.broken[:min(len(r.broken), mostFailed)] {
-		add("FAIL", text)
+		v.label(gutter+"FAIL", text, "")
 	}
 	if more := len(r.broken) - mostFailed; more > 0 {
-		add("FAIL", fmt.Sprintf("%d more: add --full", more))
+		v.label(gutter+"FAIL", fmt.Sprintf("%d more: add --full", more), "")
 	}
-	add("so", strings.TrimSuffix(r.means(), "."))
+}
+
+// label sets a text beside its label, and a remark at the end of the line; it leaves out what has no text.
+func (v *view) label(label, text, remark string) {
+	if text = clean(text); text != "" {
+		v.elements = append(v.elements, element{kind: labelled, label: printable(label), text: text, also: remark})
+	}
+}
+
+// labelled are the lines of a label and its text, at most mostOfRow of them, and what the first ends with where
+// there is room.
+func (e element) labelled(most int) []string {
+	wide := max(labelWidth, width(e.label)+len(gutter))
+	lines := row([]string{"", e.text}, []int{wide - len(gutter), max(1, most-wide)}, mostOfRow)
+	lines[0] = e.label + lines[0][min(len(e.label), len(lines[0])):]
+	if room := most - width(lines[0]) - width(e.also); e.also != "" && len(lines) == 1 && room >= len(gutter) {
+		lines[0] += strings.Repeat(" ", room) + e.also
+	} else if e.also != "" {
+		lines = append(lines, element{label: gutter + "status", text: e.also}.labelled(most)...)
+	}
 	return lines
 }
 
-// labelled sets a text beside its label, on at most mostOfRow lines.
-func labelled(label, text string, most int) []string {
-	wide := max(labelWidth, width(label)+len(gutter))
-	lines := row([]string{"", text}, []int{wide - len(gutter), max(1, most-wide)}, mostOfRow)
-	lines[0] = label + lines[0][min(len(label), len(lines[0])):]
-	return lines
+// sentence is a label with its text elsewhere.
+func (e element) sentence() string {
+	if e.also != "" {
+		return fmt.Sprintf("%s: %s (%s)", strings.TrimSpace(e.label), e.text, e.also)
+	}
+	return strings.TrimSpace(e.label) + ": " + e.text
 }
 
 // row sets texts side by side, each broken to the width of its column, on at most so many

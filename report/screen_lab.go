@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -10,11 +11,8 @@ import (
 	"contend/stat"
 )
 
-// The lines of a page about one experiment, and of each text about one of several.
-const (
-	mostOfExperiment = 18
-	mostOfRow        = 4
-)
+// mostOfRow are the lines of each text about an experiment.
+const mostOfRow = 4
 
 // isLab says whether the document is about experiments, which answer questions. A comparison out of
 // a user's own file is none: its page is that of any comparison.
@@ -23,21 +21,19 @@ func (d *Document) isLab() bool {
 	return d.Command == "lab" && len(d.Experiments) > 0 && !own
 }
 
-// labPage answers the questions of the experiments at a width: one in full, several in a table.
-func (d *Document) labPage(most int) ([]string, mood) {
-	replies := d.replies()
-	m := moodOfReplies(replies)
-	if len(replies) == 1 {
-		return d.experimentPage(d.Experiments[0], replies[0], most), m
+// labScreen answers the questions of the experiments: one in full, several in blocks.
+func (d *Document) labScreen() *screen {
+	list := d.replies()
+	s := &screen{first: d.labSentence(list), mood: moodOfReplies(list), care: new(findings), steps: d.afterLab(list)}
+	if len(list) == 1 {
+		d.ofExperiment(s, d.Experiments[0], list[0])
+		return s
 	}
-	lines := broken(d.labSentence(replies), most, "  ")
-	lines = append(lines, broken(d.labTrust(replies), most, "  ")...)
-	lines = append(lines, "")
-	for i, r := range replies {
-		lines = append(lines, d.labBlock(d.Experiments[i], r, most)...)
-		lines = append(lines, "")
+	s.trust = d.labTrust(list)
+	for i, r := range list {
+		s.block(d.Experiments[i], r)
 	}
-	return append(lines, d.afterLab(replies, most)...), m
+	return s
 }
 
 func (d *Document) replies() []reply {
@@ -198,64 +194,44 @@ func (d *Document) length() string {
 	return text + "."
 }
 
-// experimentPage answers the question of one experiment.
-func (d *Document) experimentPage(e Experiment, r reply, most int) []string {
+// ofExperiment is the page of one experiment.
+func (d *Document) ofExperiment(s *screen, e Experiment, r reply) {
 	if len(d.nothingRight(d.primaryOf(e))) > 0 {
 		r.warnings = r.warnings.telling()
 	}
-	lines := slices.Concat(wrapped(d.labSentence([]reply{r})), wrapped(r.trust(d)),
-		labelled(gutter+"question", cmp.Or(e.Question, e.Title), textWidth))
-	if text := e.Answer.published(); text != "" {
-		lines = append(lines, labelled(gutter+"published", text, textWidth)...)
-	}
-	var care []string
+	s.trust = r.trust(d)
+	s.label(gutter+"question", cmp.Or(e.Question, e.Title), "")
+	s.label(gutter+"published", e.Answer.published(), "")
+	s.remarks(slices.Concat(r.answer[min(1, len(r.answer)):], r.beside))
+	s.broken(r)
+	d.becauseInShort(&s.view, d.primaryOf(e))
 	if counted := r.warnings.counted(); counted != "" {
-		care = append([]string{""}, wrapped("! "+counted)...)
+		s.also = append(s.also, counted)
 	}
-	next := append([]string{""}, d.afterLab([]reply{r}, most)...)
-	var unmet []string
-	for _, text := range r.broken[:min(len(r.broken), mostFailed)] {
-		unmet = append(unmet, labelled(gutter+"FAIL", text, textWidth)...)
-	}
-	if more := len(r.broken) - mostFailed; more > 0 {
-		unmet = append(unmet, fmt.Sprintf("%sFAIL  %d more: add --full", gutter, more))
-	}
-	room := mostOfExperiment - len(lines) - len(care) - len(next) - len(unmet)
-	if rows := remarkRows(slices.Concat(r.answer[min(1, len(r.answer)):], r.beside), room); len(rows) > 0 {
-		lines = append(append(lines, ""), rows...)
-	}
-	because := new(view)
-	d.becauseInShort(because, d.primaryOf(e))
-	return slices.Concat(lines, unmet, because.lines(), care, next)
 }
 
-// remarkRows has a row for each remark, as far as there is room: on two lines each where
-// all of them fit, else on one.
-func remarkRows(list []remark, room int) []string {
-	if len(list) == 0 || room < 1 {
-		return nil
-	}
-	widths := []int{0, 0, 0}
+// mostRemarks are those on the page of an experiment.
+const mostRemarks = 6
+
+// remarks has a label with part and verdict for each remark.
+func (v *view) remarks(list []remark) {
+	part, verdict := 0, 0
 	for _, r := range list {
-		widths[0], widths[1] = max(widths[0], width(r.part)), max(widths[1], width(r.verdict))
+		part, verdict = max(part, width(clip(r.part, mostOfWord))), max(verdict, width(clip(r.verdict, mostOfWord)))
 	}
-	widths[0], widths[1] = min(widths[0], mostOfWord), min(widths[1], mostOfWord)
-	widths[2] = textWidth - widths[0] - widths[1] - 3*len(gutter)
-	rows := func(list []remark, most int) (lines []string) {
-		for _, r := range list {
-			for _, line := range row([]string{r.part, r.verdict, r.text}, widths, most) {
-				lines = append(lines, gutter+line)
-			}
-		}
-		return lines
+	pad := func(text string, to int) string {
+		text = clip(clean(text), mostOfWord)
+		return text + strings.Repeat(" ", max(0, to-width(text)))
 	}
-	if lines := rows(list, 2); len(lines) <= room {
-		return lines
+	if len(list) > 0 {
+		v.draw("")
 	}
-	if len(list) <= room {
-		return rows(list, 1)
+	for _, r := range list[:min(len(list), mostRemarks)] {
+		v.label(gutter+pad(r.part, part)+gutter+pad(r.verdict, verdict), r.text, "")
 	}
-	return append(rows(list[:room-1], 1), fmt.Sprintf("%s%d more: add --full", gutter, len(list)-room+1))
+	if more := len(list) - mostRemarks; more > 0 {
+		v.aside("%d more: add --full", more)
+	}
 }
 
 // trust is the status of the answer of an experiment.
@@ -288,53 +264,52 @@ func (r reply) trust(d *Document) string {
 	return text + " " + d.length()
 }
 
-// afterLab says what to do next, each step on lines of its own.
-func (d *Document) afterLab(list []reply, most int) (lines []string) {
+// afterLab says what to do next.
+func (d *Document) afterLab(list []reply) (steps []step) {
 	var again, failures, spoilt []string
 	longer, fix := "", ""
 	for i, r := range list {
 		e := d.Experiments[i]
 		switch profile := longerProfile(e.Profile); {
 		case r.standing == failed:
-			failures = append(failures, shellWord(e.name()))
+			failures = append(failures, Quoted(e.name()))
 			fix = cmp.Or(fix, e.toFind())
 		case r.standing == disbelieved && len(d.nothingRight(d.primaryOf(e))) > 0:
 			spoilt = append(spoilt, d.toFix(d.nothingRight(d.primaryOf(e))[0]))
 		case r.standing == disbelieved:
 			spoilt = append(spoilt, "contend explain "+r.answer[0].code+" says what to do about INVALID")
 		case r.standing == undecided && profile != "":
-			again, longer = append(again, shellWord(e.name())), profile
+			again, longer = append(again, Quoted(e.name())), profile
 		}
 	}
-	say := func(text string) { lines = append(lines, broken("Next: "+text, most, "  ")...) }
 	if len(failures) > 0 {
-		say(cmp.Or(fix, "fix what failed") + ", then rerun it")
-		lines = append(lines, pasted(append([]string{"contend", "lab"}, failures...), most)...)
+		steps = append(steps, step{cmp.Or(fix, "fix what failed") + ", then rerun it", "contend lab " + strings.Join(failures, " ")})
 	}
 	if len(spoilt) > 0 {
-		say(spoilt[0])
+		steps = append(steps, step{purpose: spoilt[0]})
 	}
 	if len(again) > 0 {
-		say("measure longer what is inconclusive")
-		lines = append(lines, pasted(append(append([]string{"contend", "lab"}, again...), "--profile", longer), most)...)
+		steps = append(steps, step{"measure longer what is inconclusive", "contend lab " + strings.Join(again, " ") + " --profile " + longer})
 	}
-	show := "add --full for every number"
+	show := step{purpose: addFull + "every number"}
 	if d.Again != "" {
-		show = d.Again + " --full shows every number"
+		show = step{everyNumber, d.Again + " --full"}
 	}
 	if slices.ContainsFunc(d.Experiments, func(e Experiment) bool { return len(e.Published) > 0 }) {
-		show += ", published next to measured"
+		show.purpose += ", published next to measured"
 	}
-	say(show)
-	return lines
+	return append(steps, show)
 }
 
-// shellWord is a name as one word of a command line.
-func shellWord(name string) string {
-	if strings.ContainsAny(name, " '\"$`\\") {
-		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+// plainWord is a word that a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[-A-Za-z0-9_./:=,@%+]+$`)
+
+// Quoted is a word as it is typed into a shell.
+func Quoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
 	}
-	return name
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // name is what contend lab calls the experiment by.

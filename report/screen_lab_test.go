@@ -178,7 +178,7 @@ func TestLabPagesAreBounded(t *testing.T) {
 	if err := d.Screen(&page, report.Look{}); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(page.String(), "\n"); n > 24 {
+	if n := strings.Count(page.String(), "\n"); n > 32 {
 		t.Errorf("%d lines:\n%s", n, page.String())
 	}
 	for i := range 5 {

@@ -57,9 +57,7 @@ func (d *Document) Markdown(w io.Writer) error {
 
 func (d *Document) view() *view {
 	v := new(view)
-	if d.isLab() {
-		d.labAnswer(v)
-	} else if s := d.screen(); s != nil {
+	if s := d.screen(); s != nil {
 		s.write(v)
 	} else {
 		d.answer(v)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/report"
 	"contend/setting"
 	"contend/trial"
 )
@@ -84,7 +85,7 @@ const special = "\"\\`$!"
 func (a *app) expanded(word string) string {
 	parts := a.secrets.Split(word)
 	if len(parts) == 1 && parts[0].Variable == "" {
-		return quoted(word)
+		return report.Quoted(word)
 	}
 	whole, pieces, plainly := "", "", true
 	for _, p := range parts {
@@ -93,7 +94,7 @@ func (a *app) expanded(word string) string {
 			pieces += `"$` + p.Variable + `"`
 			continue
 		}
-		whole, pieces = whole+p.Text, pieces+quoted(p.Text)
+		whole, pieces = whole+p.Text, pieces+report.Quoted(p.Text)
 		plainly = plainly && !strings.ContainsAny(p.Text, special)
 	}
 	if plainly {
@@ -104,14 +105,3 @@ func (a *app) expanded(word string) string {
 
 // shortly are variables that need no braces.
 var shortly = regexp.MustCompile(`\$\{(\w+)\}(\W|$)`)
-
-// plain is a word that a shell takes as it is.
-var plain = regexp.MustCompile(`^[-A-Za-z0-9_./:=,@%+]+$`)
-
-// quoted is a word as it is typed into a shell.
-func quoted(word string) string {
-	if plain.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}

@@ -107,6 +107,8 @@ var (
 	columnar = regexp.MustCompile(` {2,}`)
 	// figure is a cell that is no word: it has a digit or a bar, or is a URL or a command, or cut.
 	figure = regexp.MustCompile(`^([^A-Za-zα-ω±]*|.*[\d/:●│…{].*)$`)
+	// inBlock begins a line of the answer of one of several experiments.
+	inBlock = regexp.MustCompile(`^  (published|here|so|FAIL) +`)
 	// callers end a heading: add, 100 callers.
 	callers = regexp.MustCompile(`, \d+ callers?$`)
 	// comparison heads the differences of two variants.
@@ -124,7 +126,7 @@ func termsOf(line string, sentences bool) []string {
 		}
 	}
 	cells, isTable := strings.CutPrefix(line, "  ")
-	if sentences {
+	if sentences || inBlock.MatchString(line) {
 		isTable = false
 	}
 	if !isTable || !columnar.MatchString(cells) {

@@ -17,6 +17,7 @@ import (
 
 	"contend/experiment"
 	"contend/protocol"
+	"contend/report"
 	"contend/setting"
 	"contend/trial"
 )
@@ -107,7 +108,7 @@ func (a *app) writeExperiment(n *initFlags, args []string, mistakes error) error
 	if err := writeNew(n.path(), text); err != nil {
 		return usage(err)
 	}
-	_, err = fmt.Fprintf(a.Out, "%s describes the experiment. Read it, edit it, and run it:\n\ncontend lab %s\n", n.path(), quoted(n.path()))
+	_, err = fmt.Fprintf(a.Out, "%s describes the experiment. Read it, edit it, and run it:\n\ncontend lab %s\n", n.path(), report.Quoted(n.path()))
 	return err
 }
 

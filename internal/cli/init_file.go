@@ -8,6 +8,7 @@ import (
 
 	"contend/experiment"
 	"contend/protocol"
+	"contend/report"
 	"contend/setting"
 	"contend/trial"
 )
@@ -33,7 +34,7 @@ func comparing() []setting.Setting {
 // text is the experiment file of what the command line asks for.
 func (n *initFlags) text(arms []arm, e *experiment.Experiment) string {
 	f := &fileText{}
-	f.say("", "Run this experiment with contend lab "+quoted(n.path())+". Commented-out lines show further settings, each with its default or an example. "+
+	f.say("", "Run this experiment with contend lab "+report.Quoted(n.path())+". Commented-out lines show further settings, each with its default or an example. "+
 		"docs/experiment-file.md of contend describes every field; contend explain WORD explains a word.")
 	f.line("id: " + idOf(n.path()))
 	f.line("title: " + yamlText(e.Title))

@@ -252,7 +252,7 @@ func asCompared(e *experiment.Experiment, doc *report.Document) {
 	}
 	doc.Arms = e.Alternatives()
 	if needed := needs(doc); needed > 0 {
-		doc.Settle = fmt.Sprintf("give compare in %s duration: %s in place of its duration or rounds, then contend lab %[1]s", quoted(e.File), setting.Duration(needed))
+		doc.Settle = fmt.Sprintf("give compare in %s duration: %s in place of its duration or rounds, then contend lab %[1]s", report.Quoted(e.File), setting.Duration(needed))
 	}
 }
 
@@ -261,7 +261,7 @@ func asCompared(e *experiment.Experiment, doc *report.Document) {
 func (l *lab) keep(doc *report.Document) string {
 	switch {
 	case l.File != "":
-		doc.Again = "contend report " + quoted(string(l.File))
+		doc.Again = "contend report " + report.Quoted(string(l.File))
 		return fmt.Sprintf("The result is in %s; %s shows it again.", l.File, doc.Again)
 	case l.own.has("output"):
 		return ""

@@ -106,7 +106,7 @@ func (r *reportFlags) stored(args []string, mistakes error) error {
 	var path, again string
 	var err error
 	if len(args) == 1 {
-		path, again = args[0], "contend report "+quoted(args[0])
+		path, again = args[0], "contend report "+report.Quoted(args[0])
 	} else {
 		path, err = newestKept()
 		again = "contend report"
