@@ -130,7 +130,7 @@ func httpServer(t *testing.T) string {
 	return server.Listener.Addr().String()
 }
 
-// While a server is away each refusal follows an attempt to connect, of which there is one per pause.
+// While a server is away each refusal follows an attempt to connect, and there is one attempt per pause.
 func TestRefusalsWait(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []wire.Sharing{wire.Shared, wire.PerVU} {

@@ -52,8 +52,9 @@ func TestRunCountsWhatTheServerCounted(t *testing.T) {
 // iterations begin: what it answered counts.
 func TestBothEnginesGiveUpWhereTheServerStaysAway(t *testing.T) {
 	t.Parallel()
-	overBothEngines(t, func(t *testing.T, run runner) {
-		for _, pacer := range []*pace.Pacer{nil, pace.Constant(1000)} {
+	for _, pacer := range []*pace.Pacer{nil, pace.Constant(1000)} {
+		overBothEngines(t, func(t *testing.T, run runner) {
+			t.Parallel() // each waits until the outage has lasted long enough
 			answered := make(chan struct{})
 			var once sync.Once
 			server := httptest.NewServer(nethttp.HandlerFunc(func(nethttp.ResponseWriter, *nethttp.Request) {}))
@@ -76,6 +77,6 @@ func TestBothEnginesGiveUpWhereTheServerStaysAway(t *testing.T) {
 			if r.Stopped != load.StoppedByOutage || r.Completed == 0 || !strings.Contains(r.Outage, "refused") {
 				t.Errorf("%v: stopped by %s %q after %d answers", pacer, r.Stopped, r.Outage, r.Completed)
 			}
-		}
-	})
+		})
+	}
 }
