@@ -1,7 +1,10 @@
 package loop
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -17,82 +20,51 @@ import (
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/pace"
+	"contend/protocol/wire/wiretest"
 )
 
-// reset makes the close of a connection a reset.
-func reset(conn net.Conn) {
-	conn.(*net.TCPConn).SetLinger(0)
-	conn.Close()
+// hostile is what a conversation has to survive, whether it looks at bodies or skips them.
+func hostile() wiretest.Protocol {
+	const much = "0 1000000000000000000\n"
+	late := []errkind.Kind{errkind.Timeout}
+	p := wiretest.Protocol{
+		Asked:   wiretest.AfterRead,
+		Answers: []string{"0 20\n01234567890123456789"},
+		Foreign: []errkind.Kind{errkind.Protocol, errkind.Closed},      // as its bytes have an end of a line or none
+		Wants:   map[string][]errkind.Kind{"plain to a TLS port": nil}, // which waits for more than a short request
+		Peers: []wiretest.Peer{
+			{Name: "another line", Serve: wiretest.AfterRead(wiretest.Say(0, "what?\n")), Want: []errkind.Kind{errkind.Protocol}},
+			{Name: "endless", Serve: wiretest.AfterRead(wiretest.Endless(much, strings.Repeat("x", 100_000))), Want: late, Endless: true},
+			{Name: "a byte at a time", Serve: wiretest.AfterRead(wiretest.Say(wiretest.Short/10, strings.Split(strings.Repeat("7", 100), "")...)), Want: late},
+		},
+	}
+	for name, conversation := range map[string]func([]int) Conversation{
+		"reading":  plain,
+		"skipping": func(vus []int) Conversation { return skipping{plain(vus).(*lines)} },
+	} {
+		p.Ways = append(p.Ways, wiretest.Way{Name: name, Plain: true, Secure: true, Open: func(_ testing.TB, s wiretest.Server) load.Target {
+			c := Config{Network: "tcp", Address: s.Address, New: conversation}
+			if s.Secure {
+				c.TLS = &tls.Config{InsecureSkipVerify: s.CA == nil && !s.Strict, ServerName: cmp.Or(s.Name, "127.0.0.1"), RootCAs: x509.NewCertPool()}
+				c.TLS.RootCAs.AppendCertsFromPEM(s.CA)
+			}
+			return &target{config: c}
+		}})
+	}
+	return p
 }
 
-// Each server breaks every iteration; all are counted by the kind, and a run
-// ends in time.
-func TestBrokenServers(t *testing.T) {
-	t.Parallel()
-	hang := func(_ int, conn net.Conn) { requests(conn, func(string) bool { return true }) }
-	half := func(end func(net.Conn)) func(int, net.Conn) {
-		return func(_ int, conn net.Conn) {
-			requests(conn, func(string) bool {
-				conn.Write([]byte("0 1000\nnot 1000 bytes"))
-				time.Sleep(time.Millisecond)
-				end(conn)
-				return false
-			})
+func TestHostileServers(t *testing.T) { hostile().Hostile(t) }
+
+func TestRestarted(t *testing.T) {
+	hostile().Restarted(t, func(t testing.TB, address string) func() {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Error(err)
+			return func() {}
 		}
-	}
-	for _, tt := range []struct {
-		name   string
-		handle func(int, net.Conn)
-		want   errkind.Kind
-	}{
-		{"never answers", hang, errkind.Timeout},
-		{"closes in the middle", half(func(c net.Conn) { c.Close() }), errkind.Closed},
-		{"resets in the middle", half(reset), errkind.Reset},
-		{"stops in the middle", half(func(c net.Conn) { hang(0, c) }), errkind.Timeout},
-		{"closes at once", func(_ int, c net.Conn) { requests(c, func(string) bool { return false }) }, errkind.Closed},
-		{"garbage", func(_ int, c net.Conn) {
-			requests(c, func(string) bool { fmt.Fprintln(c, "what?"); return true })
-		}, errkind.Protocol},
-		{"endless", func(_ int, c net.Conn) {
-			requests(c, func(string) bool {
-				fmt.Fprintln(c, "0 1000000000000000000")
-				for block := make([]byte, 100_000); ; {
-					if _, err := c.Write(block); err != nil {
-						return false
-					}
-				}
-			})
-		}, errkind.Timeout},
-		{"one byte at a time", func(_ int, c net.Conn) {
-			requests(c, func(string) bool {
-				for range 1000 {
-					time.Sleep(5 * time.Millisecond)
-					if _, err := c.Write([]byte("7")); err != nil {
-						break
-					}
-				}
-				return false
-			})
-		}, errkind.Timeout},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			eachKind(t, func(t *testing.T, make func([]int) Conversation) {
-				s := serve(t, "tcp", tt.handle)
-				plan := load.Plan{VUs: 3, Iterations: 6, Timeout: testenv.Patience, Grace: testenv.Patience}
-				if tt.want == errkind.Timeout {
-					plan.Timeout = 50 * time.Millisecond
-				}
-				start := time.Now()
-				r := run(t, s.config(make), plan)
-				if took := time.Since(start); took > testenv.Patience {
-					t.Errorf("took %v", took)
-				}
-				if n := r.Errored[tt.want]; n != 6 || r.Planned != 6 {
-					t.Errorf("%d of %d are %s, want 6 of 6: %v %v", n, r.Planned, tt.want, r.Errored, r.Examples)
-				}
-			})
-		})
-	}
+		return wiretest.Serve(l, func(conn net.Conn) { echo(1)(0, conn) })
+	}, errkind.Refused)
 }
 
 // feeds count what a server has written to each connection.
@@ -242,21 +214,13 @@ func TestNoSocket(t *testing.T) {
 	}
 }
 
-func TestUnknownName(t *testing.T) {
-	c := Config{Network: "tcp", Address: "no-such-name.invalid:1", New: plain}
-	r := run(t, c, load.Plan{VUs: 1, Iterations: 3})
-	if r.Errored[errkind.DNS] != 3 {
-		t.Errorf("errors are %v, want 3 of kind dns", r.Errored)
-	}
-}
-
 // A connection that the peer closed, reset or disturbed while no iteration was
 // in flight is replaced, and that is no error.
 func TestIdleConnectionEnds(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(net.Conn){
 		"close":   func(c net.Conn) { c.Close() },
-		"reset":   reset,
+		"reset":   wiretest.Reset,
 		"garbage": func(c net.Conn) { fmt.Fprintln(c, "unasked") },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -359,68 +323,6 @@ func TestCancel(t *testing.T) {
 	}
 	if r.Completed == 0 || int(n) == cancelled && s.count() != 1 {
 		t.Errorf("completed %d on %d connections", r.Completed, s.count())
-	}
-}
-
-// The server is gone for a while: the run accounts for it and recovers.
-func TestServerRestarts(t *testing.T) {
-	var starts, answered, served atomic.Int64
-	answer := func(_ int, conn net.Conn) {
-		n := 0
-		requests(conn, func(slot string) bool {
-			if n++; n == 2 { // so the first answer has arrived
-				served.Add(1)
-			}
-			answered.Add(1)
-			_, err := fmt.Fprintf(conn, "%s 1\nx", slot)
-			return err == nil
-		})
-	}
-	s := serve(t, "unix", answer)
-	path := s.Addr().String()
-	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
-	defer cancel()
-	reaches := func(count *atomic.Int64, n int64) {
-		for count.Load() < n && ctx.Err() == nil {
-			time.Sleep(time.Millisecond)
-		}
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer cancel()
-		reaches(&answered, 10)
-		s.stop()
-		served.Store(0)
-		reaches(&starts, starts.Load()+10)
-		listener, err := net.Listen("unix", path)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer context.AfterFunc(ctx, func() { listener.Close() })()
-		defer listener.Close()
-		for range 4 {
-			conn, err := listener.Accept()
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			go answer(0, conn)
-		}
-		reaches(&served, 4)
-	}()
-	c := s.config(func([]int) Conversation {
-		return bounded{cancelling{lines: &lines{}}, &starts, func() bool { return false }, nil}
-	})
-	r, err := load.Run(ctx, "lines", &target{config: c}, load.Plan{VUs: 4, Iterations: 1 << 40})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	<-done
-	if r.Completed == 0 || r.ErroredTotal() == 0 || r.Connect == nil || r.Connect.Count() != 4 {
-		t.Errorf("completed %d, errored %v", r.Completed, r.Errored)
 	}
 }
 
