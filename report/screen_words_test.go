@@ -122,6 +122,22 @@ func TestPercentilesTakeAnswers(t *testing.T) {
 	}
 }
 
+// What is undecided is not counted as failed.
+func TestAnExcuseIsNoFailure(t *testing.T) {
+	d := expectedOf("p99 < 20ms", "throughput > 3000")
+	d.Expectations[0].Excuse = finding.StartLag.Refusal("iterations started late")
+	d.Expectations[1].Held, d.Expectations[1].Detail = false, "throughput was 2,000/s"
+	var b strings.Builder
+	if err := d.Screen(&b, report.Look{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"FAIL: throughput > 3000: throughput was 2,000/s (1 of 2 expectations failed)\n", "\n  undecided  p99 < 20ms: iterations started late\n", "\n  FAIL       throughput > 3000: throughput was 2,000/s\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not on the page:\n%s", want, b.String())
+		}
+	}
+}
+
 // A colour says nothing that the words do not.
 func TestColour(t *testing.T) {
 	var plain, coloured strings.Builder
