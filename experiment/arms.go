@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"contend/finding"
 	"contend/protocol"
@@ -176,9 +177,10 @@ type sharedSubject struct {
 	// movable says why binds cannot be moved here, or nil.
 	movable func() error
 
-	mu      sync.Mutex
-	users   int
-	running started
+	mu       sync.Mutex
+	users    int
+	running  started
+	stubborn atomic.Bool // see subject.Config
 }
 
 type started struct {
@@ -230,7 +232,7 @@ func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup, target pr
 	if err != nil {
 		return started{}, err
 	}
-	cfg.Addressed = addressed(target.URL())
+	cfg.Addressed, cfg.Stubborn = addressed(target.URL()), &s.stubborn
 	if port := fixedPort(target); port != 0 {
 		if s.movable() == nil {
 			cfg.Port, cfg.Rebind = port, append(slices.Clone(s.self), "rebind")

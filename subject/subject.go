@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"contend/failure"
@@ -20,6 +21,7 @@ import (
 const (
 	defaultStartTimeout = 10 * time.Second
 	defaultStopTimeout  = 5 * time.Second
+	stubbornStopTimeout = time.Second     // of a command that was seen to ignore TERM
 	killTimeout         = 5 * time.Second // for the kernel to end what was killed
 )
 
@@ -77,6 +79,9 @@ type Config struct {
 	StartTimeout time.Duration
 	// StopTimeout is the time from TERM to KILL; 0 means 5 s.
 	StopTimeout time.Duration
+	// Stubborn, if not nil, is set once a subject had to be killed, and has those of the same command wait 1 s
+	// at most from then on.
+	Stubborn *atomic.Bool
 
 	folder string // {{dir}}; "" without Files
 }
@@ -86,6 +91,7 @@ type Subject struct {
 	name        string
 	addrs       map[string]string
 	stopTimeout time.Duration
+	stubborn    *atomic.Bool
 	cmd         *exec.Cmd
 	cpus        []int
 	counted     []perf.Event
@@ -242,12 +248,19 @@ func (s *Subject) afterwards() time.Duration {
 // Err.
 func (s *Subject) Stop(ctx context.Context) error {
 	s.askToEnd()
-	patience := time.NewTimer(s.stopTimeout)
+	timeout := s.stopTimeout
+	if s.stubborn != nil && s.stubborn.Load() {
+		timeout = min(timeout, stubbornStopTimeout)
+	}
+	patience := time.NewTimer(timeout)
 	defer patience.Stop()
 	select {
 	case <-s.done:
 		return s.left
 	case <-patience.C:
+		if s.stubborn != nil {
+			s.stubborn.Store(true)
+		}
 	case <-ctx.Done():
 	}
 	return s.kill()

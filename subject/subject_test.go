@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -259,6 +260,18 @@ func TestStopKills(t *testing.T) {
 				t.Errorf("warnings %v, want killed", got)
 			}
 		})
+	}
+}
+
+// Of a command that ignored TERM once the next process is not waited for as long: an hour would be noticed.
+func TestStubbornCommandsAreNotWaitedFor(t *testing.T) {
+	cfg := with(role("stubborn"), Ready{Log: "ignoring"})
+	cfg.Stubborn, cfg.StopTimeout = new(atomic.Bool), 50*time.Millisecond
+	for range 2 {
+		if err := started(t, cfg).Stop(testContext()); err != nil || !cfg.Stubborn.Load() {
+			t.Fatal(err, cfg.Stubborn.Load())
+		}
+		cfg.StopTimeout = time.Hour
 	}
 }
 
