@@ -154,9 +154,9 @@ func TestInvalidExitsWithFour(t *testing.T) {
 	}
 	for _, tt := range []struct{ args, page, errs string }{
 		{"run --full -c 1 --rate 200 -d 500ms --grace 0s " + slow, "^No result: .*\nINVALID \\(incomplete\\): ", ""}, // 20 of 100 arrivals begin
-		{"run --full -c 1 -n 20 " + failing, "^No request succeeded: .*\nINVALID \\(errors\\): ", ""},
+		{"run --full -c 1 -n 20 " + failing, "^No result: .*\nINVALID \\(errors\\): ", ""},
 		{"compare --full --rounds 1 --pairs 1 --block 500ms --warmup 0s -c 1 " + page + " " + short, "^No result: .*\nINVALID \\(answers_differ\\): ", ""},
-		{"sweep --full --levels 1,2 --visits 1 --block 100ms --warmup 0s " + failing, "^No request succeeded: .*\nINVALID \\(errors", ""},
+		{"sweep --full --levels 1,2 --visits 1 --block 100ms --warmup 0s " + failing, "^No result: .*\nINVALID \\(errors", ""},
 		{"lab -o  " + file, "^(.*\n)?.*INVALID .*answers_differ", ""},
 		{"lab --full -o  " + file, "INVALID .*answers_differ", "refused, part apart: INVALID (answers_differ): short against page at concurrency 1"},
 	} {
