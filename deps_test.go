@@ -224,7 +224,7 @@ var rooms = map[string]size{
 	"setting":              {990, 380},
 	"stat":                 {1250, 2300},
 	"subject":              {2450, 2590},
-	"sweep":                {690, 590}, // +120, +60: the knee, and how long to measure; a level chosen by noise went
+	"sweep":                {710, 610}, // +120, +60: the knee, and how long to measure; a level chosen by noise went
 	"trial":                {4100, 4250},
 	"usl":                  {695, 425}, // +45, +35: where power peaks
 	"websocket":            {370, 470},

@@ -3,6 +3,7 @@ package load
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +56,7 @@ func (r *Result) judge() []finding.Warning {
 	if used := r.generatorUse(0); used >= finding.GeneratorBusy.Warns && !r.Local && r.Server == nil {
 		warn(finding.GeneratorBusy, "the load generator used %.0f%% of the CPU it could get on %s, and may be the bottleneck", 100*used, r.means())
 	}
-	for _, w := range []*finding.Warning{r.startedLate(), cmp.Or(r.stillWarming(), r.stalled(), r.notSteady()), r.differs()} {
+	for _, w := range []*finding.Warning{r.startedLate(), r.stalled(), cmp.Or(r.stillWarming(), r.notSteady()), r.differs()} {
 		if w != nil {
 			warnings = append(warnings, *w)
 		}
@@ -222,13 +223,18 @@ func (r *Result) notSteady() *finding.Warning {
 	if step > time.Second {
 		what = strings.Replace(what, "second", step.String(), 1)
 	}
-	values := make([]float64, len(seconds))
+	stalls := r.stalls()
+	var values []float64
 	for i, s := range seconds {
+		from := time.Duration(i) * step
+		if slices.ContainsFunc(stalls, func(s stall) bool { return s.at < from+step && s.at+s.length > from }) {
+			continue // said for itself: see stalled
+		}
 		switch {
 		case r.Model == ClosedModel:
-			values[i] = float64(s.Completed)
+			values = append(values, float64(s.Completed))
 		case s.Completed > 0:
-			values[i] = float64(s.ResponseSum) / float64(s.Completed)
+			values = append(values, float64(s.ResponseSum)/float64(s.Completed))
 		}
 	}
 	for _, w := range stat.Steady(values, tolerance) {

@@ -21,6 +21,10 @@ type outage struct {
 	// ever is of the session, too: whether anything was right. Until then first is the limit.
 	ever  *atomic.Bool
 	first time.Duration
+	// What is in flight may still be right: ended are the iterations of this run that ended, and silent the VUs of the closed
+	// model of which none has. In the open model begun says how many began.
+	ended, silent atomic.Int64
+	begun         func() int64
 
 	once  sync.Once
 	over  chan struct{} // closed when the run is to end; cause is set by then
@@ -35,12 +39,30 @@ type Abort struct{ Reason string }
 // Error returns the reason.
 func (a *Abort) Error() string { return a.Reason }
 
+// fewestWrong is how many iterations must have ended without a right answer before that is more than bad luck.
+const fewestWrong = 20
+
 // noOutage says that the last iteration that ended was right.
 const noOutage = -1
 
 // outage is that of a further run of the session.
-func (s *Session) outage(plan Plan) *outage {
-	return &outage{since: &s.silent, driven: s.driven, limit: plan.patience(), ever: &s.right, first: plan.hopeless(), over: make(chan struct{})}
+func (s *Session) outage(r *run) *outage {
+	o := &outage{since: &s.silent, driven: s.driven, limit: r.plan.patience(), ever: &s.right, first: r.plan.hopeless(), over: make(chan struct{}),
+		begun: func() int64 { return 0 }}
+	if r.plan.Pacer != nil {
+		o.begun = r.begunSoFar
+	} else {
+		o.silent.Store(int64(r.plan.VUs))
+	}
+	return o
+}
+
+// begunSoFar is how many iterations that count have begun; after the end it says nothing.
+func (r *run) begunSoFar() (sum int64) {
+	for _, s := range r.shards {
+		sum += max(0, s.begun.Load())
+	}
+	return sum
 }
 
 // note takes notice of an iteration that has ended, and says whether it ends the run by itself.
@@ -65,7 +87,7 @@ func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error)
 		return false
 	}
 	limit := o.limit
-	if !o.ever.Load() {
+	if ended := o.ended.Add(1); !o.ever.Load() && ended >= fewestWrong && o.silent.Load() <= 0 && 2*ended >= o.begun() {
 		limit = o.first
 	}
 	if since := o.since.Load(); since != noOutage && o.driven+end-time.Duration(since) >= limit {
@@ -101,7 +123,7 @@ func cause(out *Outcome, err error) string {
 // why.
 func (r *Result) Silence() string {
 	limit := r.Plan.patience()
-	if r.Completed == 0 {
+	if r.Completed == 0 && r.Plan.Warmup+r.Duration < limit {
 		limit = r.Plan.hopeless()
 	}
 	return fmt.Sprintf("nothing succeeded for %v: %s", limit, r.Outage)

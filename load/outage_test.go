@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -188,6 +189,31 @@ func TestAbort(t *testing.T) {
 			r, err := Run(t.Context(), "x", target, plan)
 			if err != nil || r.Stopped != Aborted || r.Outage != "enough" || r.Accounted() != r.Planned || time.Since(target.began) > time.Second {
 				t.Errorf("%+v, %v after %v, want that it was enough", r, err, time.Since(target.began))
+			}
+		})
+	}
+}
+
+// What is in flight may still be right: of ten callers one fails at once, again and again, and the others succeed after
+// 5 s; of arrivals one in ten fails.
+func TestWhatIsInFlightMayBeRight(t *testing.T) {
+	for name, plan := range map[string]Plan{
+		"closed": {VUs: 10, Duration: 8 * time.Second},
+		"open":   {VUs: 1000, Pacer: pace.Constant(100), Timer: pace.Runtime, Duration: 8 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			plan.Timeout, plan.Grace = 10*time.Second, 10*time.Second
+			var n atomic.Int64
+			r, err := Run(t.Context(), "", Func(func(context.Context) (Outcome, error) {
+				if n.Add(1)%10 == 1 || n.Load() > 10 && plan.Pacer == nil {
+					time.Sleep(50 * time.Millisecond)
+					return Outcome{Failed: true, Status: 500}, nil
+				}
+				time.Sleep(5 * time.Second)
+				return Outcome{}, nil
+			}), plan)
+			if err != nil || r.Stopped != StoppedByDuration || r.Completed == 0 {
+				t.Errorf("%s: %v, stopped by %v with %d right", name, err, r.Stopped, r.Completed)
 			}
 		})
 	}

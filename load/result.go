@@ -22,7 +22,7 @@ type Result struct {
 	// Duration is the length of the measured window as it was.
 	Duration time.Duration `json:"duration_ns"`
 	// Starved is how many VUs of the closed model got no response while others got starvedAfter each on average; of
-	// a sum of runs the most in one of them.
+	// a sum of runs the most in one of them. Several generators do not know it.
 	Starved int `json:"starved,omitempty"`
 	// Idle is how long the plan had no iteration left for VUs, summed over these;
 	// closed model only.

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"contend/errkind"
 	"contend/internal/cpu"
 	"contend/pace"
 )
@@ -85,7 +86,7 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	driveCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	r := newRun(driveCtx, plan, len(s.loops))
-	r.outage = s.outage(plan)
+	r.outage = s.outage(r)
 	r.parallel = runtime.GOMAXPROCS(0)
 	if len(s.loops) > 0 {
 		r.parallel = min(r.parallel, len(s.loops))
@@ -287,28 +288,6 @@ func (r *run) close() {
 	}
 }
 
-// starvedAfter is how many responses the other VUs must have got, on average, until one without any is starved.
-const starvedAfter = 20
-
-// starved is how many VUs got no response of so many, of a plan that has all of them begin at its start and go on.
-func (r *run) starved(responses int64) int {
-	if p := r.plan; p.Pacer != nil || p.Callers != nil || p.Iterations > 0 || p.PerVU > 0 {
-		return 0
-	}
-	heard := 0
-	for _, s := range r.shards {
-		for _, some := range s.heard {
-			if some {
-				heard++
-			}
-		}
-	}
-	if heard == 0 || responses < int64(starvedAfter*heard) {
-		return 0
-	}
-	return r.plan.VUs - heard
-}
-
 // result adds up the shards, which are closed. What is derived is still missing.
 func (r *run) result(w watched) *Result {
 	sum := &Result{
@@ -336,7 +315,9 @@ func (r *run) result(w watched) *Result {
 			sum.Overhang += s.overhang
 		}
 	}
-	sum.Starved = r.starved(sum.Completed + sum.Failed)
+	if sum.ErroredTotal() == sum.Errored[errkind.Timeout] { // else they got to know why
+		sum.Starved = r.starved(sum.Completed + sum.Failed)
+	}
 	if w.finished && r.outage.abort() == "" {
 		sum.Unfinished = 0 // drivers that end by themselves have nothing in flight
 	}

@@ -39,7 +39,7 @@ type Shard struct {
 	paused   time.Duration
 	each     map[int]int64
 	overhang time.Duration // of a result
-	heard    []bool        // which VUs of the closed model got a response
+	heard    []hearing     // of the VUs of the closed model
 	tolerance
 	_ [64]byte // keeps neighbours off this cache line
 }
@@ -207,8 +207,8 @@ func (s *Shard) finish(it *Iteration, end time.Duration, out *Outcome, err error
 	if s.closed {
 		return
 	}
-	if err == nil && s.run.plan.Pacer == nil {
-		s.hear(it.vu)
+	if s.run.plan.Pacer == nil {
+		s.hear(it.vu, err == nil)
 	}
 	opens := s.run.plan.Warmup
 	within := Iteration{Due: it.Due - opens, Start: it.Start - opens}
@@ -230,12 +230,25 @@ func (s *Shard) finish(it *Iteration, end time.Duration, out *Outcome, err error
 	}
 }
 
-// hear notes that a VU got a response.
-func (s *Shard) hear(vu int) {
+// A hearing is what is known of a VU: whether an iteration of it ended, and whether one was answered.
+type hearing uint8
+
+const (
+	heardOf hearing = 1 << iota
+	answered
+)
+
+// hear notes that an iteration of a VU ended.
+func (s *Shard) hear(vu int, with bool) {
 	if vu >= len(s.heard) {
-		s.heard = append(s.heard, make([]bool, vu+1-len(s.heard))...)
+		s.heard = append(s.heard, make([]hearing, vu+1-len(s.heard))...)
 	}
-	s.heard[vu] = true
+	if s.heard[vu] == 0 {
+		s.run.outage.silent.Add(-1)
+	}
+	if s.heard[vu] |= heardOf; with {
+		s.heard[vu] |= answered
+	}
 }
 
 // close ends the shard: nothing begins or is recorded any more. What was begun is

@@ -23,11 +23,12 @@ const (
 // A stall is a time in which nothing was answered.
 type stall struct{ at, length time.Duration }
 
-// stalls are those of a run in which responses come all the time: intervals of its course without any, and how long the
+// stalls are those of a run in which responses come all the time by its plan: intervals of its course without any, and how long the
 // longest response waited that came after them.
 func (r *Result) stalls() []stall {
 	course := r.course()
-	if course == nil || course.Warmup >= len(course.Intervals) {
+	changes := r.Plan.Callers != nil || r.Plan.Think > 0 || r.Model == OpenModel && !r.Plan.Pacer.Flat()
+	if course == nil || changes || course.Warmup >= len(course.Intervals) {
 		return nil
 	}
 	intervals := course.Intervals[course.Warmup:]
@@ -60,7 +61,7 @@ func (r *Result) stalls() []stall {
 }
 
 func (i *Interval) ended() int64 {
-	n := i.Completed + i.Failed
+	n := i.Completed + i.Failed + i.Carried
 	for _, errors := range i.Errored {
 		n += errors
 	}

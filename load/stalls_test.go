@@ -28,6 +28,8 @@ func TestStalls(t *testing.T) {
 		{"once", 6 * time.Second, 700 * time.Millisecond, "", 10 * time.Second, "no response for 700ms, from 5.3"},
 		{"too short to tell", 2 * time.Second, 60 * time.Millisecond, "", 10 * time.Second, ""},
 		{"slow responses in bursts", time.Hour, 0, "slow", 10 * time.Second, ""},
+		{"a rate that pauses by plan", time.Hour, 0, "steps:500/4s,0/2s,500/4s", 10 * time.Second, ""},
+		{"callers who think in step", time.Hour, 0, "think", 10 * time.Second, ""},
 		{"few responses", time.Hour, 0, "constant:20", 10 * time.Second, ""}, // one or two in an interval
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -36,6 +38,8 @@ func TestStalls(t *testing.T) {
 			answers := 2 * time.Millisecond
 			switch tt.rate {
 			case "":
+			case "think":
+				plan.VUs, plan.Think = 100, 400*time.Millisecond
 			case "slow":
 				plan.VUs, answers = 100, 200*time.Millisecond
 			default:

@@ -140,7 +140,6 @@ func (r *Result) join(o *Result) {
 		r.Idle += time.Duration(o.Concurrency) * (r.Duration - o.Duration)
 	}
 	r.Overhang += o.Overhang
-	r.Starved += o.Starved
 	r.Counts.Add(&o.Counts)
 	r.addScenarios(o.Scenarios)
 }

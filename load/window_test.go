@@ -177,7 +177,7 @@ func TestArrivalsNoticedLate(t *testing.T) {
 	} {
 		r := newRun(t.Context(), Plan{VUs: 2, Pacer: pacer(t, "constant:100"), Duration: time.Second, Grace: time.Second}, 1)
 		s := r.shards[0]
-		s.arrivals, r.outage = nil, new(Session).outage(r.plan) // the test hands arrivals out
+		s.arrivals, r.outage = nil, new(Session).outage(r) // the test hands arrivals out
 		begin := func(due, now time.Duration) bool {
 			it := Iteration{Due: due, counted: true}
 			return s.Begin(&it, now)

@@ -87,8 +87,10 @@ func sameCodes(was, is []any) (_, _ []any) {
 	with := func(code string) func(any) bool {
 		return func(v any) bool { object, _ := v.(map[string]any); return object["code"] == code }
 	}
-	if stalled := with(finding.Stalled.Code); !slices.ContainsFunc(was, stalled) { // documents up to 0.2 had none
-		is = slices.DeleteFunc(slices.Clone(is), stalled)
+	if stalled := with(finding.Stalled.Code); slices.ContainsFunc(is, stalled) && !slices.ContainsFunc(was, stalled) {
+		is = slices.DeleteFunc(slices.Clone(is), stalled) // documents up to 0.2 say not_steady of it, or nothing
+		was = slices.DeleteFunc(slices.Clone(was), with(finding.NotSteady.Code))
+		is = slices.DeleteFunc(is, with(finding.NotSteady.Code))
 	}
 	for _, v := range was {
 		if now := former(v); now != "" {

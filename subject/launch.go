@@ -79,7 +79,7 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 		addrs:       addrs,
 		ended:       cfg.removeFolder,
 		stopTimeout: cmp.Or(cfg.StopTimeout, defaultStopTimeout),
-		stubborn:    cfg.Stubborn,
+		stubborn:    cfg.learning(),
 		cmd:         cmd,
 		container:   containerOf(cmd),
 		onlyPORT:    onlyPORT,

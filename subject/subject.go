@@ -79,8 +79,8 @@ type Config struct {
 	StartTimeout time.Duration
 	// StopTimeout is the time from TERM to KILL; 0 means 5 s.
 	StopTimeout time.Duration
-	// Stubborn, if not nil, is set once a subject had to be killed, and has those of the same command wait 1 s
-	// at most from then on.
+	// Stubborn, if not nil and without a StopTimeout, is set once a subject had to be killed, and has those of the same command
+	// wait 1 s at most from then on.
 	Stubborn *atomic.Bool
 
 	folder string // {{dir}}; "" without Files
@@ -248,11 +248,7 @@ func (s *Subject) afterwards() time.Duration {
 // Err.
 func (s *Subject) Stop(ctx context.Context) error {
 	s.askToEnd()
-	timeout := s.stopTimeout
-	if s.stubborn != nil && s.stubborn.Load() {
-		timeout = min(timeout, stubbornStopTimeout)
-	}
-	patience := time.NewTimer(timeout)
+	patience := time.NewTimer(s.patience())
 	defer patience.Stop()
 	select {
 	case <-s.done:
@@ -264,6 +260,22 @@ func (s *Subject) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	return s.kill()
+}
+
+// learning is what tells those of the same command that one ignored TERM; nil: it is said how long to wait.
+func (c Config) learning() *atomic.Bool {
+	if c.StopTimeout > 0 {
+		return nil
+	}
+	return c.Stubborn
+}
+
+// patience is the time from TERM to KILL.
+func (s *Subject) patience() time.Duration {
+	if s.stubborn != nil && s.stubborn.Load() {
+		return stubbornStopTimeout
+	}
+	return s.stopTimeout
 }
 
 // askToEnd sends TERM, but only once: many servers take a second one as a

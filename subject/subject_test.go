@@ -263,15 +263,25 @@ func TestStopKills(t *testing.T) {
 	}
 }
 
-// Of a command that ignored TERM once the next process is not waited for as long: an hour would be noticed.
+// Of a command that ignored TERM once the next process is waited for 1 s, where the first has 5 s; unless it is said how long.
 func TestStubbornCommandsAreNotWaitedFor(t *testing.T) {
 	cfg := with(role("stubborn"), Ready{Log: "ignoring"})
-	cfg.Stubborn, cfg.StopTimeout = new(atomic.Bool), 50*time.Millisecond
-	for range 2 {
-		if err := started(t, cfg).Stop(testContext()); err != nil || !cfg.Stubborn.Load() {
-			t.Fatal(err, cfg.Stubborn.Load())
-		}
-		cfg.StopTimeout = time.Hour
+	cfg.Stubborn = new(atomic.Bool)
+	s := started(t, cfg)
+	if s.patience() != 5*time.Second {
+		t.Errorf("the first has %v", s.patience())
+	}
+	s.stopTimeout = 50 * time.Millisecond
+	if err := s.Stop(testContext()); err != nil || !cfg.Stubborn.Load() {
+		t.Fatal(err, cfg.Stubborn.Load())
+	}
+	s = started(t, cfg)
+	if s.patience() != time.Second {
+		t.Errorf("the second has %v", s.patience())
+	}
+	cfg.StopTimeout = 50 * time.Millisecond
+	if told := started(t, cfg); told.patience() != cfg.StopTimeout {
+		t.Errorf("one with a limit has %v", told.patience())
 	}
 }
 

@@ -33,7 +33,7 @@ func (c *Curve) Derive() {
 	if enough, err := usl.WithinOfBest(points, cmp.Or(c.Design.Within, WithinBest), c.Design.Seed); err == nil {
 		c.Enough = &enough
 	}
-	if knee, err := usl.MostPower(levelled(c.Visits), c.Design.Seed); err == nil {
+	if knee, err := Knee(c.Visits, c.Design.Seed); err == nil {
 		i := slices.IndexFunc(c.Results, func(level trial.Cell) bool { return float64(level.Concurrency) == knee.N.Value })
 		knee.Throughput = c.Results[i].ThroughputPerSec
 		c.Knee = &knee
@@ -45,17 +45,35 @@ func (c *Curve) Derive() {
 	}
 }
 
-// levelled are the visits without what made whole rounds faster or slower, such as a process with a luckier layout of
-// memory: log X is the sum of a level's part and a round's, fitted by alternating least squares, and the round's is
-// taken out. The rounds after the first few have some levels only, so that means alone would mix the two.
+// Knee returns the level of the visits with the most power (usl.MostPower), without what made whole rounds faster or
+// slower, such as a process with a luckier layout of memory.
+func Knee(visits []trial.Cell, seed uint64) (usl.Knee, error) {
+	think := 0.0
+	if len(visits) > 0 {
+		think = visits[0].Plan.Think.Seconds()
+	}
+	return usl.MostPower(levelled(visits), think, seed)
+}
+
+// levelled are the visits without the parts of their rounds: log X is the sum of a level's part and a round's, fitted by
+// alternating least squares. The rounds after the first few have some levels only, so that means alone would mix the
+// two. A level that was seen once is left out, since nothing says how much it varies, unless all were.
 func levelled(visits []trial.Cell) []usl.Point {
-	ofLevel, ofRound := map[int]float64{}, map[int]float64{}
+	seen, inRound := map[int]int{}, map[int]float64{}
 	var whole []trial.Cell
 	for _, v := range visits {
 		if !v.Incomplete() && v.ThroughputPerSec > 0 {
 			whole = append(whole, v)
+			seen[v.Concurrency]++
 		}
 	}
+	if slices.ContainsFunc(whole, func(v trial.Cell) bool { return seen[v.Concurrency] > 1 }) {
+		whole = slices.DeleteFunc(whole, func(v trial.Cell) bool { return seen[v.Concurrency] == 1 })
+	}
+	for _, v := range whole {
+		inRound[v.Round]++
+	}
+	ofLevel, ofRound := map[int]float64{}, map[int]float64{}
 	centre := func(key func(trial.Cell) int, rest func(trial.Cell) float64) map[int]float64 {
 		sums, counts := map[int]float64{}, map[int]float64{}
 		for _, v := range whole {
@@ -71,9 +89,17 @@ func levelled(visits []trial.Cell) []usl.Point {
 		ofLevel = centre(func(v trial.Cell) int { return v.Concurrency }, func(v trial.Cell) float64 { return ofRound[v.Round] })
 		ofRound = centre(func(v trial.Cell) int { return v.Round }, func(v trial.Cell) float64 { return ofLevel[v.Concurrency] })
 	}
+	usual := 0.0 // the part of an average round belongs to the levels
+	for _, v := range whole {
+		usual += ofRound[v.Round] / float64(len(whole))
+	}
 	var points []usl.Point
 	for _, v := range whole {
-		points = append(points, usl.Point{N: float64(v.Concurrency), X: v.ThroughputPerSec / math.Exp(ofRound[v.Round])})
+		rest := math.Log(v.ThroughputPerSec) - ofLevel[v.Concurrency] - ofRound[v.Round]
+		if m := inRound[v.Round]; m > 1 {
+			rest *= math.Sqrt(m / (m - 1)) // some of what varies went with the round's part
+		}
+		points = append(points, usl.Point{N: float64(v.Concurrency), X: math.Exp(ofLevel[v.Concurrency] + usual + rest)})
 	}
 	return points
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"contend/usl"
 )
@@ -27,8 +28,8 @@ const DefaultLimit = 1024
 // no longer grows, and takes levels in even ratios around the answer that they suggest:
 // the knee, or the best of them where Within is set. measure returns the throughput per second,
 // or false where that is not valid, which ends the doubling: at 1 with that level alone. An error ends it without
-// levels.
-func (d Design) Explore(measure func(level int) (float64, bool, error)) ([]int, error) {
+// levels. Callers think for so long between two operations.
+func (d Design) Explore(think time.Duration, measure func(level int) (float64, bool, error)) ([]int, error) {
 	limit := cmp.Or(d.ExtendTo, DefaultLimit)
 	var seen []usl.Point
 	for level := 1; level > 0; level = nextDoubled(seen, limit) {
@@ -48,7 +49,7 @@ func (d Design) Explore(measure func(level int) (float64, bool, error)) ([]int, 
 	if d.Within > 0 {
 		return aroundBest(seen, limit), nil
 	}
-	return aroundKnee(seen, limit), nil
+	return aroundKnee(seen, think, limit), nil
 }
 
 // nextDoubled returns the level to explore after those seen, or 0.
@@ -98,8 +99,8 @@ func aroundBest(seen []usl.Point, limit int) []int {
 // aroundKnee returns the levels to measure where throughput ÷ response time decides: from half of the level where it
 // was highest to twice that, and up to the highest level seen as many as leave no wide step, which show what more
 // callers bring.
-func aroundKnee(seen []usl.Point, limit int) []int {
-	power := func(p usl.Point) float64 { return p.X * p.X / p.N }
+func aroundKnee(seen []usl.Point, think time.Duration, limit int) []int {
+	power := func(p usl.Point) float64 { return usl.Power(p, think.Seconds()) }
 	knee := slices.MaxFunc(seen, func(a, b usl.Point) int { return cmp.Compare(power(a), power(b)) }).N
 	low, high, highest := max(1, knee/2), min(2*knee, float64(limit)), int(seen[len(seen)-1].N)
 	levels := filled(low, high, limit)

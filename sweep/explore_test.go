@@ -31,7 +31,7 @@ func TestLevelsAreChosenAroundThePeak(t *testing.T) {
 		{"flat", usl.Model{Alpha: 0.25, Gamma: 1}, 1024, []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, []int{1, 4, 16, 29, 51, 91, 161, 287, 512}},
 	} {
 		var explored []int
-		levels, err := Design{Within: WithinBest, ExtendTo: tt.limit}.Explore(func(n int) (float64, bool, error) {
+		levels, err := Design{Within: WithinBest, ExtendTo: tt.limit}.Explore(0, func(n int) (float64, bool, error) {
 			explored = append(explored, n)
 			return tt.law.Throughput(float64(n)), true, nil
 		})
@@ -46,7 +46,7 @@ func TestLevelsAreChosenAroundThePeak(t *testing.T) {
 func TestChosenLevelsAreInBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit, within := rapid.IntRange(1, 5000).Draw(t, "limit"), rapid.SampledFrom([]float64{0, WithinBest}).Draw(t, "within")
-		levels, err := Design{Within: within, ExtendTo: limit}.Explore(func(int) (float64, bool, error) {
+		levels, err := Design{Within: within, ExtendTo: limit}.Explore(0, func(int) (float64, bool, error) {
 			return rapid.Float64Range(0, 10).Draw(t, "x"), rapid.IntRange(0, 9).Draw(t, "believed") > 0, nil
 		})
 		if err != nil || !slices.IsSorted(levels) || levels[0] != 1 || levels[len(levels)-1] > limit {
@@ -65,7 +65,7 @@ func TestChosenLevelsAreInBounds(t *testing.T) {
 
 func TestExploringEndsWithAnError(t *testing.T) {
 	broken := errors.New("broken")
-	if levels, err := (Design{ExtendTo: 10}).Explore(func(n int) (float64, bool, error) { return 1, true, broken }); err != broken || levels != nil {
+	if levels, err := (Design{ExtendTo: 10}).Explore(0, func(n int) (float64, bool, error) { return 1, true, broken }); err != broken || levels != nil {
 		t.Errorf("%v, %v", levels, err)
 	}
 }

@@ -158,7 +158,9 @@ func (s *sweeping) run(ctx context.Context) error {
 			if s.curve.Derive(); Settled(s.curve.Recommended()) {
 				break
 			}
-			levels = s.curve.undecided(s.levels)
+			if levels = s.curve.undecided(s.levels); len(levels) == 0 {
+				break // no interval says where to look
+			}
 		}
 		err = s.visit(ctx, n, levels)
 	}
@@ -201,7 +203,7 @@ func (s *sweeping) explore(ctx context.Context) error {
 		return err
 	}
 	c := s.curve
-	s.levels, err = c.Design.Explore(func(level int) (float64, bool, error) {
+	s.levels, err = c.Design.Explore(s.plan.Think, func(level int) (float64, bool, error) {
 		if s.cut = len(c.Explored) > 0 && s.exploredLongEnough(); s.cut {
 			c.Ceiling = fmt.Sprintf("a third of the %v time limit was over", c.Design.Duration)
 			return 0, false, nil

@@ -16,7 +16,7 @@ import (
 // How the time is spent: conventions of this project, argued in docs/measuring.md.
 const (
 	leastVisits    = 3  // of each level, unless told
-	mostVisits     = 60 // of those between which the answer lies
+	mostVisits     = 60 // of those between which the answer lies, without a Duration
 	shortestBlock  = 200 * time.Millisecond
 	longestBlock   = time.Second
 	blocksOfTime   = 60 // that the whole has room for at least
@@ -28,6 +28,9 @@ const (
 func (d Design) visits() (least, most int) {
 	if d.Visits > 0 {
 		return d.Visits, d.Visits
+	}
+	if d.Duration > 0 {
+		return leastVisits, math.MaxInt // the time bounds them
 	}
 	return leastVisits, mostVisits
 }

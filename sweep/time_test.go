@@ -159,6 +159,27 @@ func TestSettled(t *testing.T) {
 	}
 }
 
+// A level that was whole in one visit alone takes no interval from the others, and no visit measures nothing.
+func TestKneeWithoutALevel(t *testing.T) {
+	var cells []trial.Cell
+	add := func(n, round int, perSec float64) {
+		cells = append(cells, trial.Cell{Round: round, Result: &load.Result{Concurrency: n, ThroughputPerSec: perSec}})
+	}
+	for round, faster := range []float64{1, 1.3, 0.8} { // of all of a round
+		for _, n := range []int{1, 2, 4, 6, 8, 12, 16} {
+			add(n, round+1, faster*min(float64(n), 8)*100)
+		}
+	}
+	add(32, 1, 700)
+	knee, err := Knee(cells, 1)
+	if err != nil || knee.N.Value != 8 || knee.N.Interval == nil || !Settled(&knee) {
+		t.Errorf("%+v, %v", knee, err)
+	}
+	if knee.Throughput < 800*0.9 || knee.Throughput > 800*1.1 {
+		t.Errorf("%v per second, which is not that of an average round", knee.Throughput)
+	}
+}
+
 func TestBetween(t *testing.T) {
 	knee := func(low, high float64) *usl.Knee {
 		return &usl.Knee{N: usl.Estimate{Value: low, Interval: &usl.Interval{Low: low, High: high}}}

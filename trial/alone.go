@@ -26,7 +26,14 @@ func (c *comparing) rounds(ctx context.Context) error {
 	if err := c.sizeAlone(ctx); err != nil {
 		return err
 	}
-	return c.run(func(n int) error { return c.round(ctx, n) })
+	return c.run(func(n int) error {
+		err := c.round(ctx, n)
+		if err != nil && IsTimeUp(ctx) {
+			c.drop(n)
+			return errTimeUp
+		}
+		return err
+	})
 }
 
 // sizeAlone warms up every arm by itself at every level, if they are not alive together, to choose lengths

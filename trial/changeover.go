@@ -204,8 +204,8 @@ func (c *comparing) again(o ChangeOver) (*comparing, error) {
 		}
 		d.Pairs = max(d.Pairs, min(2, c.asked.Pairs))
 	}
-	if d.Duration > 0 {
-		d.Duration = max(1, d.Duration-time.Since(c.began))
+	if most := c.trials.Design.Duration; most > 0 { // as schedule filled it in
+		d.Duration = max(1, most-time.Since(c.began))
 	}
 	again, err := newComparing(arms, plan, d, observe)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"slices"
 	"time"
 
@@ -101,7 +102,9 @@ func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe 
 		return nil, err
 	}
 	if err == nil && d.ChangesOver && plan.Pacer == nil {
-		err = c.changeOver(ctx)
+		if err = c.changeOver(limited); IsTimeUp(limited) {
+			err = nil
+		}
 		c.trials.Derive()
 	}
 	return c.trials, err
@@ -169,6 +172,7 @@ type comparing struct {
 	diagnosis *Diagnosis // what blocks are sampled for; nil: they are not
 	resolver  symbol.Resolver
 	inspected bool // the arm that was sampled last can be
+	shared    bool // arms are one server
 
 	asked   Design     // before any default was filled in
 	holds   *stat.Kind // of a change-over: what verdicts its first round must bear
@@ -218,10 +222,21 @@ func (r *round) startAll(ctx context.Context) (err error) {
 	if r.lives, err = startAll(ctx, r.arms, setups, order); err != nil {
 		return err
 	}
-	for _, live := range r.lives {
+	for i, live := range r.lives {
+		for _, other := range r.lives[:i] {
+			r.shared = r.shared || hostOf(live.Address) == hostOf(other.Address)
+		}
 		r.trials.InProcess = r.trials.InProcess || live.Subject == nil
 	}
 	return nil
+}
+
+// hostOf is the host and port of an address, or all of it where it is no URL.
+func hostOf(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return address
 }
 
 // padded draws the paddings of so many starts.

@@ -272,8 +272,10 @@ func (t *Trials) decide(list []Comparison, found []finding.Warning, effect func(
 			c.undecidable(among)
 		}
 		if c.Verdict == stat.Inconclusive {
-			c.RoundsNeeded, _ = stat.RoundsNeeded(c.RoundLogRatios, c.RoundWeights, c.Margin, confidence, Power)
-			c.RoundsNeeded = max(c.RoundsNeeded, t.Design.leastRounds()-c.Rounds)
+			more, ok := stat.RoundsNeeded(c.RoundLogRatios, c.RoundWeights, c.Margin, confidence, Power)
+			if c.RoundsNeeded = more; ok || c.Rounds < 2 {
+				c.RoundsNeeded = max(more, t.Design.leastRounds()-c.Rounds)
+			}
 			c.TimeNeeded = time.Duration(c.RoundsNeeded) * t.Elapsed / time.Duration(max(1, t.roundsDone()))
 		}
 		if c.Primary {

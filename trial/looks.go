@@ -158,10 +158,13 @@ func (c *comparing) run(round func(n int) error) error {
 		}
 		began := time.Now()
 		if err = round(n); err != nil {
+			if timeUp = err == errTimeUp; timeUp {
+				err = nil // what was under way is dropped
+			}
 			break
 		}
 		if longest = max(longest, time.Since(began)); n == 1 {
-			if slices.ContainsFunc(c.trials.Design.Levels, c.atOnce) {
+			if d := c.trials.Design; d.Duet == nil && !slices.ContainsFunc(d.Levels, func(n int) bool { return !c.atOnce(n) }) {
 				longest /= time.Duration(len(c.arms))
 			}
 			if err = c.schedule(longest); err != nil {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -221,7 +222,10 @@ func TestComparisonEndsInTime(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || trials.roundsDone() < tt.least {
+			if err != nil {
+				t.Fatalf("responses of %v: %v after %v", tt.response, err, took)
+			}
+			if trials.roundsDone() < tt.least {
 				t.Errorf("responses of %v: %d rounds in %v (%v)", tt.response, trials.roundsDone(), took, err)
 			}
 		})
@@ -362,4 +366,37 @@ func TestSlowResponsesDoNotComeInBursts(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Variants that one server serves are never driven at once: each would have the CPU time of both.
+func TestOneServerIsNotDrivenAtOnce(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{"http://127.0.0.1:1/a", "http://127.0.0.1:1/b", false},
+		{"http://127.0.0.1:1/a", "http://127.0.0.1:2/a", true},
+	} {
+		var atOnce, inFlight atomic.Int64
+		arm := func(name, address string) Arm {
+			return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) {
+				return &Live{Address: address, Subject: &mortal{}, Target: load.Func(func(context.Context) (load.Outcome, error) {
+					atOnce.Store(max(atOnce.Load(), inFlight.Add(1)))
+					time.Sleep(time.Second)
+					inFlight.Add(-1)
+					return load.Outcome{}, nil
+				})}, nil
+			}}
+		}
+		synctest.Test(t, func(t *testing.T) {
+			d := design()
+			d.Rounds, d.Pairs, d.Warmup = 2, 1, 100*time.Millisecond
+			if _, err := Compare(t.Context(), []Arm{arm("a", tt.a), arm("b", tt.b)}, load.Plan{VUs: 1}, d, nil); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if both := atOnce.Load() > 1; both != tt.want {
+			t.Errorf("%s and %s at once: %v", tt.a, tt.b, both)
+		}
+	}
 }

@@ -142,10 +142,13 @@ func (l *Live) course(ctx context.Context, s *load.Session, plan load.Plan, most
 			plan.Duration = max(plan.Duration*time.Duration(enough)/time.Duration(max(1, cell.Completed)), fewestInSlice*cell.Response.Quantile(0.5))
 			slow := pilotStretches*plan.Duration > most
 			hopeless := pilotStretches*cell.Response.Quantile(0.5) > most
-			if cell.outage() != nil || cell.ErroredTotal() > 0 || tries == pilotTries || slow && (tries > 0 || hopeless) {
+			if cell.outage() != nil || cell.ErroredTotal() > 0 || tries == pilotTries || slow && tries > 0 {
 				return nil, last, nil // too slow for it, or without answers
 			}
-			if tries++; slow { // at first, when it may be loading what it needs
+			switch tries++; { // at first it may be loading what it needs
+			case hopeless:
+				plan.Duration = pilotStretch
+			case slow:
 				plan.Duration = most / pilotStretches
 			}
 			continue

@@ -165,6 +165,9 @@ func (c *comparing) inTime(level int, p pilots, warming time.Duration) error {
 	if _, fixed := c.blocks[level]; fixed || c.counting.only || !l.slow {
 		return nil
 	}
+	if p.longest >= d.Warmup {
+		warming = p.longest // from the second round on
+	}
 	round := warming + time.Duration(l.pairs)*(l.leadIn+l.measured+p.longest)
 	if d.Alone != "" || !p.sampled {
 		round *= time.Duration(len(c.arms))
@@ -185,7 +188,7 @@ const mostIdle = 0.1
 // showed long responses of which the arms wait most.
 func (c *comparing) atOnce(level int) bool {
 	d := c.trials.Design
-	if d.Duet != nil || !c.blocks[level].slow || d.Alone != "" || c.counting.sets != nil || c.diagnosis != nil {
+	if d.Duet != nil || c.shared || !c.blocks[level].slow || d.Alone != "" || c.counting.sets != nil || c.diagnosis != nil {
 		return d.Duet != nil
 	}
 	used, seen := 0.0, false
@@ -353,6 +356,12 @@ func (r *round) report(arm int, at position) {
 		label += "; " + r.state
 	}
 	r.tell(Progress{Done: done, Label: label})
+}
+
+// drop forgets what was measured in a round.
+func (c *comparing) drop(n int) {
+	c.trials.Rounds = slices.DeleteFunc(c.trials.Rounds, func(cell Cell) bool { return cell.Round == n })
+	c.trials.Blocks = slices.DeleteFunc(c.trials.Blocks, func(block Cell) bool { return block.Round == n })
 }
 
 // keep merges the blocks of each arm into one cell of this round.

@@ -48,7 +48,7 @@ func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (
 		return &load.Result{Counts: load.NewCounts()}, nil
 	}
 	longest := max(warmupMost*plan.Warmup, longWarmup)
-	if r.counting.only || r.learnt {
+	if r.counting.only || r.learnt || r.blocks[level].slow {
 		longest = 0
 	}
 	w, err := r.lives[arm].warm(ctx, s, plan, longest)
@@ -84,13 +84,17 @@ func (l *Live) warm(ctx context.Context, s *load.Session, plan load.Plan, longes
 	if drive(slice); err != nil {
 		return w, err
 	}
+	slow := func(than time.Duration) bool { return w.last.Completed > 0 && w.last.Response.Quantile(0.5) >= than }
+	if slow(total) && !slow(longWarmup) && longest > 0 { // it may be loading what it needs
+		drive(slice)
+	}
+	if err != nil || slow(total) {
+		return w, err
+	}
 	first := w.last
 	if enough := int64(fewestInSlice * plan.VUs); first.Completed < enough {
 		slice = slice * time.Duration(enough) / time.Duration(max(1, first.Completed))
 		slice = max(slice, fewestInSlice*first.Response.Quantile(0.5)) // some ended after the slice
-	}
-	if first.Completed > 0 && first.Response.Quantile(0.5) >= total {
-		return w, nil // its responses took longer than the warm-up
 	}
 	if slice > longest/warmupSlices || first.outage() != nil {
 		drive((total - w.took) * 3 / 4)

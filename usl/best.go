@@ -33,10 +33,18 @@ func WithinOfBest(points []Point, share float64, seed uint64) (Knee, error) {
 
 // MostPower returns the level with the most power, which is throughput ÷ response time (Kleinrock 1979, "Power and
 // deterministic rules of thumb for probabilistic problems in computer communications", ICC). By Little's law that is
-// X² ÷ N where callers do not think. Beyond the knee doubling the concurrency brings less than √2 times the throughput.
-// Interval and errors are as those of WithinOfBest; the interval holds where the peak of power lies, which may be
-// between two levels.
-func MostPower(points []Point, seed uint64) (Knee, error) { return kneeOf(points, seed, mostPower) }
+// X² ÷ (N − X·think), since callers who think for so many seconds between two operations do not wait. Without that, doubling the
+// concurrency beyond the knee brings less than √2 times the throughput. Interval and errors are as those of
+// WithinOfBest; the interval holds where the peak of power lies, which may be between two levels.
+func MostPower(points []Point, think float64, seed uint64) (Knee, error) {
+	return kneeOf(points, seed, func(levels []level) (float64, level) { return mostPower(levels, think) })
+}
+
+// fewestWait is the least share of callers that are taken to wait: noise can make those who think more than there are.
+const fewestWait = 0.001
+
+// Power is throughput ÷ response time, up to a factor, of callers who think for so many seconds: see MostPower.
+func Power(p Point, think float64) float64 { return p.X * p.X / max(p.N-p.X*think, fewestWait*p.N) }
 
 // kneeOf finds a knee in the means of all visits, and its interval. choose returns where it lies, and the level that
 // is closest to that.
@@ -72,8 +80,8 @@ const nearPeak = 0.8
 
 // mostPower fits a parabola to log power over log N around the highest, since power is flat there and the noise of
 // single levels would decide. Without three levels there, or without a peak between them, the highest it is.
-func mostPower(levels []level) (float64, level) {
-	logPower := func(l level) float64 { return 2*math.Log(l.mean) - math.Log(l.n) }
+func mostPower(levels []level, think float64) (float64, level) {
+	logPower := func(l level) float64 { return math.Log(Power(Point{l.n, l.mean}, think)) }
 	byPower := func(a, b level) int { return cmp.Compare(logPower(a), logPower(b)) }
 	top := slices.MaxFunc(levels, byPower)
 	i := slices.IndexFunc(levels, func(l level) bool { return l.n == top.n })

@@ -442,14 +442,28 @@ func TestMostPower(t *testing.T) {
 		for _, n := range c.levels {
 			list = append(list, usl.Point{N: n, X: c.at(n)}, usl.Point{N: n, X: c.at(n)})
 		}
-		knee, err := usl.MostPower(list, 1)
+		knee, err := usl.MostPower(list, 0, 1)
 		if err != nil || knee.N.Value < c.low || knee.N.Value > c.high || knee.Throughput != c.at(knee.N.Value) {
 			t.Errorf("%s: %+v, %v; want %v to %v", c.name, knee, err, c.low, c.high)
 		} else if i := knee.N.Interval; i.Low > knee.N.Value || i.High < knee.N.Value || i.High > i.Low+2 {
 			t.Errorf("%s: interval %+v around %v", c.name, i, knee.N.Value)
 		}
 	}
-	if _, err := usl.MostPower(nil, 1); err == nil {
+	if _, err := usl.MostPower(nil, 0, 1); err == nil {
 		t.Error("no points: no error")
+	}
+}
+
+// Of 10 callers who think for a second 5 wait where 5 operations a second are done: 5² ÷ 5. Noise cannot have more of
+// them think than there are.
+func TestPower(t *testing.T) {
+	for _, tt := range []struct{ n, x, think, want float64 }{
+		{10, 5, 0, 2.5},
+		{10, 5, 1, 5},
+		{10, 11, 1, 121 / 0.01},
+	} {
+		if got := usl.Power(usl.Point{N: tt.n, X: tt.x}, tt.think); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("%+v: %v", tt, got)
+		}
 	}
 }

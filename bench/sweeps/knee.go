@@ -5,8 +5,10 @@ import (
 	"io"
 	"math/rand/v2"
 
+	"contend/load"
 	"contend/stat"
 	"contend/sweep"
+	"contend/trial"
 	"contend/usl"
 )
 
@@ -59,25 +61,26 @@ func simulateKnees(servers int, seed uint64) (knees, error) {
 
 // kneeSwept does what sweep.Run does with a real server.
 func (s server) kneeSwept(seed uint64) (knee usl.Knee, runs int, err error) {
-	levels, err := sweep.Design{}.Explore(func(n int) (float64, bool, error) { return s.visit(n), true, nil })
+	levels, err := sweep.Design{}.Explore(0, func(n int) (float64, bool, error) { return s.visit(n), true, nil })
 	if err != nil {
 		return knee, 0, err
 	}
-	var points []usl.Point
+	var cells []trial.Cell
 	now := levels
 	for round := 1; round <= mostRounds; round++ {
+		faster := 1 + noise*s.random.NormFloat64() // all of this round
 		for _, n := range now {
-			points = append(points, usl.Point{N: float64(n), X: s.visit(n)})
+			cells = append(cells, trial.Cell{Round: round, Result: &load.Result{Concurrency: n, ThroughputPerSec: faster * s.visit(n)}})
 		}
 		if round < visits {
 			continue
 		}
-		if knee, err = usl.MostPower(points, seed); err != nil || sweep.Settled(&knee) {
+		if knee, err = sweep.Knee(cells, seed); err != nil || sweep.Settled(&knee) {
 			break
 		}
 		now = sweep.Between(levels, &knee)
 	}
-	return knee, len(points), err
+	return knee, len(cells), err
 }
 
 func (b *bench) knees(w io.Writer) error {

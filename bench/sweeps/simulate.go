@@ -48,7 +48,7 @@ type swept struct {
 // own, and only those after it count.
 func visitAll(s server, seed uint64) (w swept, err error) {
 	highest := 1
-	levels, err := sweep.Design{Within: sweep.WithinBest}.Explore(func(n int) (float64, bool, error) {
+	levels, err := sweep.Design{Within: sweep.WithinBest}.Explore(0, func(n int) (float64, bool, error) {
 		w.runs++
 		highest = max(highest, n)
 		return s.visit(n), true, nil
