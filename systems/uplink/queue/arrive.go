@@ -98,7 +98,7 @@ func (in *Intake) leaves(holds []string) (list []string) {
 }
 
 // Retreat says, after Receive, that this instance has no socket of the customer any more. It gives back uplinks
-// of the stream that were passed on to nobody: whoever reads it next gets them first.
+// of the stream that were passed on to nobody, or that nobody answered: whoever reads it next gets them first.
 func (in *Intake) Retreat(ctx context.Context, customer string, uplinks []*message.Uplink) error {
 	s := in.customer(customer)
 	ids := make([]entryID, len(uplinks))

@@ -187,7 +187,8 @@ func (r *Router) straight(ctx context.Context, name string, c *customer) bool {
 }
 
 // retreat gives back what was not sent to the last connection of a customer. What it was sent and did not answer
-// stays for the same connection to come back, until the customer is at another router, or for a while.
+// stays for the same connection to come back, until the customer is at another router, or for a while. Then what came by way
+// of the stream is given back, as it is still there, and the rest is written to the end of the stream.
 func (r *Router) retreat(away context.Context, name string, c *customer) {
 	r.leave(name, c, nil)
 	if r.config.Redis.Embedded() {
@@ -199,9 +200,19 @@ func (r *Router) retreat(away context.Context, name string, c *customer) {
 			break
 		}
 	}
-	if away.Err() == nil {
-		r.leave(name, c, c.box.WithdrawLost())
+	if away.Err() != nil {
+		return
 	}
+	var forwarded, others []*message.Uplink
+	for _, u := range c.box.WithdrawLost() {
+		if u.Origin.Partition < 0 {
+			forwarded = append(forwarded, u)
+		} else {
+			others = append(others, u)
+		}
+	}
+	r.leave(name, c, others)
+	r.giveBack(name, forwarded)
 }
 
 // giveBack leaves uplinks in the customer's stream that came from there, again and again while Redis is away. The end of the

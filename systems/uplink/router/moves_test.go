@@ -52,6 +52,37 @@ func TestCustomerMoves(t *testing.T) {
 	})
 }
 
+// Whoever stays away before it has answered gets everything again, also if its stream is full of what it was sent.
+func TestCustomerStaysAway(t *testing.T) {
+	t.Parallel()
+	const waited, straight = 10, 3
+	s := start(t, redistest.Start(t).URL(), func(c *Config) { c.Hold, c.Backlog, c.Trust.Start = time.Millisecond, waited+straight, 2 })
+	d := s.insert(acme, 0)
+	for i := range uint32(waited) {
+		s.send(frame(d, i))
+	}
+	s.until("they wait in its stream", func() bool { return s.intake.Stats().Forwarded == waited })
+	c := s.connect(acme, "upstream/")
+	c.wantFrames(waited)
+	box := s.customer("acme")
+	s.until("uplinks go straight", func() bool {
+		box.order.Lock()
+		defer box.order.Unlock()
+		return box.direct
+	})
+	for i := range uint32(straight) {
+		s.send(frame(d, waited+i))
+	}
+	c.wantFrames(straight)
+	c.Close()
+	s.until("nothing of them is held", func() bool { return box.box.Sent() == 0 && s.intake.Stats().InFlight == 0 })
+	if n := s.intake.Stats().Dropped; n > 0 {
+		t.Errorf("%d are dropped", n)
+	}
+	c = s.connect(acme, "upstream/")
+	c.wantFrames(waited + straight)
+}
+
 // wantFrames reads until so many frames of a device have come, in any order, and some perhaps twice.
 func (c *client) wantFrames(n int) {
 	c.t.Helper()
