@@ -69,7 +69,7 @@ func (d *deduper) sort(batch []*message.Uplink, now time.Time) (first, copies []
 			at, known = d.older[key]
 		}
 		switch {
-		case known && now.Sub(at) <= d.Window:
+		case known && now.Sub(at) <= d.Window || d.held[key] != nil: // whose first copy may be held for longer
 			copies = append(copies, d.worse(key, u))
 			continue
 		case d.Collect > 0:

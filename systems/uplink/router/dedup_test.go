@@ -67,6 +67,19 @@ func TestBestCopyWins(t *testing.T) {
 	}
 }
 
+// A frame is held once, also if copies are awaited for longer than the window.
+func TestCopiesAreAwaitedBeyondTheWindow(t *testing.T) {
+	t.Parallel()
+	d := newDeduper(Dedup{Window: 2 * time.Second, Collect: 5 * time.Second})
+	start := time.Unix(1000, 0)
+	d.sort([]*message.Uplink{heard("a", 1)}, start)
+	_, copies := d.sort([]*message.Uplink{heard("a", 2)}, start.Add(3*time.Second))
+	ready, _ := d.due(start.Add(time.Hour))
+	if !slices.Equal(texts(copies), []string{"a 1"}) || len(ready) != 1 || ready[0] == nil || ready[0].Radio.SNR != 2 {
+		t.Errorf("copies %v, and %d are ready", texts(copies), len(ready))
+	}
+}
+
 func TestEveryCopyPasses(t *testing.T) {
 	t.Parallel()
 	first, copies := newDeduper(Dedup{}).sort([]*message.Uplink{heard("a", 1), heard("a", 1)}, time.Unix(0, 0))
