@@ -208,11 +208,10 @@ func (r *Router) close(read <-chan struct{}, deadline time.Time) {
 	if n := left.Load(); n > 0 {
 		r.config.Log.Warn("stopped with messages that nobody answered; they stay in Redis", "messages", n)
 	}
-	closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	r.streams.Shutdown(closing)
-	r.http.Shutdown(closing)
+	r.hangUp()
 	r.stop()
+	closing, cancel := context.WithTimeout(context.Background(), closingTime)
+	defer cancel()
 	received := make(chan struct{})
 	go func() {
 		defer close(received)
@@ -231,6 +230,17 @@ func (r *Router) close(read <-chan struct{}, deadline time.Time) {
 	for _, c := range r.all() {
 		c.box.Close()
 	}
+}
+
+// closingTime is how long connections may take to end, and then again what is given back.
+const closingTime = 5 * time.Second
+
+// hangUp closes all connections. A client that does not answer takes all of its time.
+func (r *Router) hangUp() {
+	closing, cancel := context.WithTimeout(context.Background(), closingTime)
+	defer cancel()
+	r.streams.Shutdown(closing)
+	r.http.Shutdown(closing)
 }
 
 func ignoreClosed(err error) error {

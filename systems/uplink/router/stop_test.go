@@ -51,3 +51,21 @@ func TestStopAwaitsNoCopies(t *testing.T) {
 		t.Error("partitions are not handed over")
 	}
 }
+
+// A router that stops gives everything back, also if a client does not answer the end of its connection.
+func TestStopGivesBackDespiteADeafClient(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	s := start(t, redis.URL(), nil)
+	d := s.insert(acme, 0)
+	c := s.connect(acme, "upstream/")
+	s.send(frame(d, 0))
+	c.upstream()
+	s.stopRouter() // c reads no more
+	if redis.Do("EXISTS", "ran:instance:one") != "0" {
+		t.Error("it has not left")
+	}
+	next := startWith(t, s.redis, s.table, func(c *Config) { c.Instance = "next" })
+	defer next.stopRouter()
+	next.connect(acme, "upstream/").wantFrames(1)
+}
