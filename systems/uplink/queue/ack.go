@@ -200,10 +200,9 @@ func (p ackPart) failed() {
 }
 
 // trim cuts off what lies before the oldest entry that somebody has not
-// acknowledged: of the sources that this instance reads, since no other does. It asks all servers at once.
+// acknowledged: of the sources that this instance reads, since no other does. It asks all servers at once, and a silent one
+// leaves time to cut off what is on the others.
 func (in *Intake) trim(ctx context.Context) error {
-	ctx, cancel := in.redis.promptly(ctx)
-	defer cancel()
 	var list []trimming
 	var asks, cuts []rueidis.Completed
 	for _, s := range slices.Concat(in.owned.list(), in.forwarded.list()) {
@@ -217,7 +216,9 @@ func (in *Intake) trim(ctx context.Context) error {
 	}
 	var failed error
 	cutting := list[:0]
-	for i, reply := range in.redis.client.DoMulti(ctx, asks...) {
+	asking, cancel := in.redis.promptly(ctx)
+	defer cancel()
+	for i, reply := range in.redis.client.DoMulti(asking, asks...) {
 		t := list[i]
 		if t.err = t.look(reply); t.err == nil {
 			cuts = append(cuts, t.command(in.redis))
@@ -226,7 +227,9 @@ func (in *Intake) trim(ctx context.Context) error {
 		}
 		failed = cmp.Or(t.end(), failed)
 	}
-	for i, reply := range in.redis.client.DoMulti(ctx, cuts...) {
+	cutOff, cancel := in.redis.promptly(ctx)
+	defer cancel()
+	for i, reply := range in.redis.client.DoMulti(cutOff, cuts...) {
 		t := &cutting[i]
 		var n int64
 		if n, t.err = reply.AsInt64(); t.renews() {

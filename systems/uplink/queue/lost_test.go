@@ -155,6 +155,35 @@ func TestLivesWhileAServerIsSilent(t *testing.T) {
 	until(t, "those of all arrive again", func() bool { return c.count() == want+100 })
 }
 
+// What is done with on the other servers is cut off while one is silent.
+func TestTrimmingWhileAServerIsSilent(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 3, false)
+	r := openURL(t, cluster.URL())
+	const lost, n, node = 1, 1000, 100 // entries, and those of one node of a stream
+	sources := []*source{newSource(keyCustomer+keyOn(cluster, true, lost, keyCustomer), -1), newSource(keyCustomer+keyOn(cluster, false, lost, keyCustomer), -2)}
+	for _, s := range sources {
+		addRaw(t, r, s.key, slices.Repeat([][]string{{"v", "1"}}, n))
+		last, err := r.do(t.Context(), "XREVRANGE", s.key, "+", "-", "COUNT", "1").AsXRange()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.newest, _ = parseID(last[0].ID)
+		s.dirty = true
+		if err := r.do(t.Context(), "XGROUP", "CREATE", s.key, group, "$").Error(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := &Intake{redis: r, owned: newSourceSet(), forwarded: newSourceSet()}
+	in.forwarded.update(func([]*source) []*source { return sources })
+	cluster.Masters[lost].Freeze()
+	err := in.trim(t.Context())
+	cluster.Masters[lost].Thaw()
+	if cut := in.count.trimmed.Load(); cut < n-node || err == nil {
+		t.Errorf("%d of %d are cut off, %v", cut, n, err)
+	}
+}
+
 // Where a cluster refuses a part of what a producer writes, as a server that is full for a moment, the entries of an address
 // keep their order.
 func TestOrderWhereAClusterRefuses(t *testing.T) {
