@@ -40,11 +40,12 @@ type customer struct {
 
 	// One downlink at a time has its target address stored in the table, and one is sent to Redis.
 	storing, sending turn
+	// One reads its stream in Redis at a time, and gives back what is left.
+	reading turn
 
 	mu          sync.Mutex
 	sockets     int
-	leave, back context.CancelFunc // ends the reading of its stream in Redis, and the wait after it
-	left        chan struct{}      // closed when both have ended
+	leave, back context.CancelFunc // ends the reading of its stream, and the waits before and after it
 }
 
 // customer returns the customer of a name, new where it is not known yet.
@@ -53,7 +54,8 @@ func (r *Router) customer(name string) *customer {
 	defer r.mu.Unlock()
 	c := r.customers[name]
 	if c == nil {
-		c = &customer{box: outbox.New(r.outboxConfig(name)), aside: make(chan struct{}, 1), storing: make(turn, 1), sending: make(turn, 1)}
+		c = &customer{box: outbox.New(r.outboxConfig(name)), aside: make(chan struct{}, 1),
+			storing: make(turn, 1), sending: make(turn, 1), reading: make(turn, 1)}
 		r.customers[name] = c
 	}
 	return c
@@ -312,24 +314,22 @@ func (r *Router) opened(name string, kind stream.Kind) {
 	if c.sockets++; c.sockets > 1 {
 		return
 	}
-	before, left := c.left, make(chan struct{})
-	if before != nil {
+	if c.back != nil {
 		c.back()
 	}
 	present, leave := context.WithCancel(r.working)
 	away, back := context.WithCancel(r.working)
-	c.leave, c.back, c.left = leave, back, left
+	c.leave, c.back = leave, back
 	r.receivers.Go(func() {
-		defer close(left)
 		defer back()
-		if before != nil {
-			<-before
-		}
-		var straightening sync.WaitGroup
-		straightening.Go(func() { r.straighten(present, name, c) })
-		r.receive(present, name, c)
-		straightening.Wait()
-		r.retreat(away, name, c)
+		_ = c.reading.take(away, func() error { // if the next connection comes first, that one reads
+			var straightening sync.WaitGroup
+			straightening.Go(func() { r.straighten(present, name, c) })
+			r.receive(present, name, c)
+			straightening.Wait()
+			r.retreat(away, name, c)
+			return nil
+		})
 	})
 }
 

@@ -1,12 +1,15 @@
 package router
 
 import (
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"contend/internal/redisserver/redistest"
 	"contend/systems/uplink/lorawan"
 	"contend/systems/uplink/message"
+	"contend/systems/uplink/stream"
 	"contend/systems/uplink/table"
 	"contend/systems/uplink/table/tabletest"
 )
@@ -81,6 +84,30 @@ func TestCustomerStaysAway(t *testing.T) {
 	}
 	c = s.connect(acme, "upstream/")
 	c.wantFrames(waited + straight)
+}
+
+// Connections that come and go while the reading of a customer's stream cannot end leave nothing that waits for it.
+func TestReconnectsWhileTheStreamIsStuck(t *testing.T) {
+	t.Parallel()
+	s := start(t, "", nil)
+	c := s.customer("acme")
+	c.order.Lock()
+	for range 200 {
+		s.opened("acme", stream.Upstream)
+		s.closed("acme", stream.Upstream)
+	}
+	stacks := make([]byte, 16<<20)
+	s.until("few wait", func() bool {
+		return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "router.(*Router).opened.func1(") < 50
+	})
+	c.order.Unlock()
+	s.opened("acme", stream.Upstream)
+	defer s.closed("acme", stream.Upstream)
+	s.until("the next one reads", func() bool {
+		c.order.Lock()
+		defer c.order.Unlock()
+		return c.direct
+	})
 }
 
 // wantFrames reads until so many frames of a device have come, in any order, and some perhaps twice.
