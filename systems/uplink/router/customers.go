@@ -181,7 +181,10 @@ func (r *Router) straight(ctx context.Context, name string, c *customer) bool {
 	defer c.order.Unlock()
 	for attempt := 0; attempt < 5 && !c.direct; attempt++ {
 		caughtUp, err := r.intake.CaughtUp(ctx, name)
-		if c.direct = caughtUp && err == nil; !c.direct {
+		if err != nil {
+			return false
+		}
+		if c.direct = caughtUp; !c.direct {
 			sleep(ctx, time.Millisecond)
 		}
 	}
