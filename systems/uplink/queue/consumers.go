@@ -83,7 +83,7 @@ func (in *Intake) consumers(ctx context.Context, s *source, a *arrival, replies 
 			dead = append(dead, name)
 		case number(about["idle"]) > forgetAfter.Milliseconds():
 			if err := in.redis.client.Do(ctx, in.redis.script(scriptForget, s.key, group, name)).Error(); err != nil {
-				return nil, err
+				in.failed("forgetting a consumer of "+s.key, err)
 			}
 		}
 	}
