@@ -134,7 +134,7 @@ func (in *Intake) keep() {
 			in.touch = time.Now()
 		}
 		pause = min(pause, in.doubt)
-		if len(in.arrivals()) > 0 {
+		if err == nil && len(in.arrivals()) > 0 {
 			pause = min(pause, arriveEvery)
 		}
 		ticker.Reset(max(pause, time.Millisecond))
