@@ -81,6 +81,31 @@ func TestGuest(t *testing.T) {
 	}
 }
 
+// A guest that did not answer its first frames, and gets them again after they were withdrawn, gets the first and the eleventh.
+func TestGuestThatWasAway(t *testing.T) {
+	asGuest(t, Config{}, func(t *testing.T, d *desk, c *Conn) {
+		d.putMany(firstFrames, 1)
+		for range firstFrames {
+			take(t, c, 1)
+		}
+		c.Close()
+		sleep(oneEvery)
+		if got := len(d.WithdrawLost()); got != firstFrames {
+			t.Fatalf("%d are withdrawn", got)
+		}
+		again, c := d.putMany(firstFrames, 1), d.Connect()
+		for len(take(t, c, 1)) > 0 {
+		}
+		for i, u := range again {
+			if i == 0 || i == oneIn {
+				d.want(t, u) // sent
+			} else {
+				d.want(t, u, Withheld)
+			}
+		}
+	})
+}
+
 // What a guest gets is of its customer and the address: more devices get no more, and
 // neither does one that is dropped and inserted again.
 func TestGuestWithManyDevices(t *testing.T) {
