@@ -17,22 +17,31 @@ import (
 // arriveEvery is how often the keeper looks while a stream is about to be read.
 const arriveEvery = 50 * time.Millisecond
 
-// An arrival is how a customer's stream began to be read: when, and how often the others had been heard of by then.
+// An arrival is how a customer's stream began to be read, and since the first look at the others after that: when it was, and
+// how often they had been heard of by then.
 type arrival struct {
-	since time.Time
-	beats map[string]uint64
-	wait  bool // for another instance
-	alone bool // nobody else may read the stream: it is a partition, and its lease is ours
+	began, since time.Time
+	beats        map[string]uint64 // nil: nobody has looked yet
+	wait         bool              // for another instance
+	alone        bool              // nobody else may read the stream: it is a partition, and its lease is ours
 }
 
 func (in *Intake) arrive(s *source) {
-	a := &arrival{since: time.Now(), beats: map[string]uint64{}}
-	for name, said := range in.holder.view.Load().said {
-		a.beats[name] = said.Beat
-	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.arriving[s] = a
+	in.arriving[s] = &arrival{began: time.Now()}
+}
+
+// look takes the view of the others from which on it counts what they say. What they said before the arrival they may have
+// said before they had something in hand.
+func (a *arrival) look(view *holderView) {
+	if a.beats != nil || !view.asked.After(a.began) {
+		return
+	}
+	a.since, a.beats = view.asked, map[string]uint64{}
+	for name, said := range view.said {
+		a.beats[name] = said.Beat
+	}
 }
 
 func (in *Intake) arrivals() map[*source]*arrival {
@@ -43,14 +52,18 @@ func (in *Intake) arrivals() map[*source]*arrival {
 
 // receiveArrivals has those streams be read of which it is known who else has what in hand.
 func (in *Intake) receiveArrivals(ctx context.Context) error {
-	arrivals := in.arrivals()
+	arrivals, view := in.arrivals(), in.holder.view.Load()
 	for _, a := range arrivals {
 		a.wait = false
+		a.look(view)
 	}
 	dead, failed := in.inspectSources(ctx, slices.Collect(maps.Keys(arrivals)), func(s *source) *arrival { return arrivals[s] })
 	for s, left := range dead {
 		a := arrivals[s]
 		if a.wait {
+			if a.since.Equal(view.asked) {
+				in.tellHolders() // which the others answer with a heartbeat
+			}
 			continue
 		}
 		in.mu.Lock()
@@ -64,7 +77,7 @@ func (in *Intake) receiveArrivals(ctx context.Context) error {
 	return failed
 }
 
-// silent tells whether an instance that has entries of a stream in hand has said nothing since we came, for as long as a
+// silent tells whether an instance that has entries of a stream in hand has said nothing since we looked, for as long as a
 // live one would not. If it has said something it keeps them: it has sockets of its own, or all that it has was
 // sent to some; we wait while it may yet give back some.
 func (in *Intake) silent(s *source, a *arrival, name string) bool {
@@ -73,6 +86,8 @@ func (in *Intake) silent(s *source, a *arrival, name string) bool {
 	case name == in.cfg.Instance:
 	case a.alone:
 		return !lives
+	case a.beats == nil:
+		a.wait = true
 	case lives && said.Beat != a.beats[name]:
 		a.wait = a.wait || slices.Contains(said.Leaves, s.customer())
 	case time.Since(a.since) > 2*in.cfg.beat(): // one may be late

@@ -74,3 +74,41 @@ func TestOneLateHeartbeatIsNoSilence(t *testing.T) {
 		})
 	}
 }
+
+// What another one said before the arrival, and was not seen then, does not count as said since.
+func TestHeartbeatsBeforeTheArrival(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := &Intake{cfg: IntakeConfig{Instance: "b", Lease: 15 * time.Second}}
+		in.holder.init()
+		view := func(said uint64) *holderView {
+			return &holderView{asked: time.Now(), live: map[string]bool{"a": false}, said: map[string]presence{"a": {Beat: said}}}
+		}
+		before := view(6)
+		time.Sleep(time.Second)
+		a := &arrival{began: time.Now()}
+		for _, step := range []struct {
+			after        time.Duration
+			view         *holderView // nil: a new one
+			said         uint64
+			silent, wait bool
+		}{
+			{0, before, 6, false, true},
+			{time.Hour, before, 6, false, true},      // nobody has looked
+			{time.Second, nil, 7, false, true},       // said before
+			{5 * time.Second, nil, 7, false, true},   // two heartbeats after the look
+			{time.Millisecond, nil, 7, true, false},  // and more
+			{time.Millisecond, nil, 8, false, false}, // said since
+		} {
+			time.Sleep(step.after)
+			if step.view == nil {
+				step.view = view(step.said)
+			}
+			in.holder.see(step.view)
+			a.wait = false
+			a.look(step.view)
+			if silent := in.silent(newSource(keyCustomer+"acme", -1), a, "a"); silent != step.silent || a.wait != step.wait {
+				t.Errorf("%+v: silent %v, wait %v", step, silent, a.wait)
+			}
+		}
+	})
+}

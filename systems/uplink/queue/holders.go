@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // holders knows which instances hold a socket of which customer.
@@ -16,6 +17,7 @@ type holders struct {
 
 // A holderView is what was heard of the instances.
 type holderView struct {
+	asked time.Time         // when it was asked for
 	live  map[string]bool   // whether it has to be alone
 	holds map[string]string // customer → another instance
 	said  map[string]presence

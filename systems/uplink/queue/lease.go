@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/rueidis"
 )
@@ -109,6 +110,7 @@ func (in *Intake) leave(ctx context.Context) error {
 func (in *Intake) look(ctx context.Context) (readers []string, err error) {
 	ctx, cancel := in.redis.promptly(ctx)
 	defer cancel()
+	asked := time.Now()
 	names, err := in.redis.do(ctx, "SMEMBERS", keyInstances).AsStrSlice()
 	if err != nil || len(names) == 0 {
 		return nil, err
@@ -119,7 +121,7 @@ func (in *Intake) look(ctx context.Context) (readers []string, err error) {
 		cmds[i] = in.redis.cmd("GET", keyInstance+name)
 	}
 	texts := in.redis.client.DoMulti(ctx, cmds...)
-	view := holderView{live: map[string]bool{}, holds: map[string]string{}, said: map[string]presence{}}
+	view := holderView{asked: asked, live: map[string]bool{}, holds: map[string]string{}, said: map[string]presence{}}
 	gone := []string{"SREM", keyInstances}
 	for i, name := range names {
 		text, err := texts[i].ToString()
