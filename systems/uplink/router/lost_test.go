@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strconv"
+	"strings"
 	"testing"
 
 	"contend/internal/redisserver/redistest"
@@ -33,10 +34,15 @@ func TestTheServerOfAnotherCustomersStreamIsAway(t *testing.T) {
 			}
 		}
 	}
-	mine, others := device(acme), device(other)
-	c := s.connect(acme, "upstream/")
+	// Of acme and other the streams are on one server; that of third is not.
+	const third = "third-token-0001"
+	if err := s.config.Tokens.Reread(strings.NewReader(tokens + "third " + third + "\n")); err != nil || master("ran:customer:third") == lost {
+		t.Fatal(err)
+	}
+	mine, others := device(third), device(other)
+	c := s.connect(third, "upstream/")
 	straight := func() bool {
-		at := s.customer("acme")
+		at := s.customer("third")
 		at.order.Lock()
 		defer at.order.Unlock()
 		return at.direct
