@@ -17,6 +17,7 @@ const (
 	closed       = "connection closed"
 	notUsable    = "client conn not usable"
 	neverStarted = "could not be established"
+	forceClosed  = "connection force closed"
 )
 
 // ClosedIdle says whether the server had closed an idle connection of HTTP/1.1 when it was used again.
@@ -27,7 +28,9 @@ func ClosedIdle(err error) bool { return says(err, closedIdle) }
 func ShutsDown(err error) bool { return says(err, shutsDown) }
 
 // IsGone says whether a connection of HTTP/2 ended before a complete answer.
-func IsGone(err error) bool { return says(err, goneAway, pingLost, closed, notUsable, neverStarted) }
+func IsGone(err error) bool {
+	return says(err, goneAway, pingLost, closed, notUsable, neverStarted, forceClosed)
+}
 
 func says(err error, texts ...string) bool {
 	text := err.Error()

@@ -66,13 +66,30 @@ func TestTextsOfEndedHTTP2(t *testing.T) {
 	}
 }
 
-// dial opens a connection of net/http.
+// So does one that is closed under a request, as by another that shares it.
+func TestTextOfAConnectionClosedUnderARequest(t *testing.T) {
+	arrived, failed := make(chan struct{}), make(chan error, 1)
+	conn := dialWith(t, wiretest.Listen(t, wiretest.Streams(func(wiretest.Stream) { close(arrived) })), false, nil)
+	go func() { failed <- ask(t, conn) }()
+	<-arrived
+	conn.Close()
+	if err := <-failed; err == nil || !IsGone(err) || !says(err, forceClosed) {
+		t.Errorf("%q is not recognised: %v", forceClosed, err)
+	}
+}
+
+// dial opens a connection of net/http that soon notices a silent peer.
 func dial(t *testing.T, address string, http1 bool) *http.ClientConn {
+	t.Helper()
+	return dialWith(t, address, http1, &http.HTTP2Config{SendPingTimeout: 20 * time.Millisecond, PingTimeout: 20 * time.Millisecond})
+}
+
+func dialWith(t *testing.T, address string, http1 bool, config *http.HTTP2Config) *http.ClientConn {
 	t.Helper()
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(http1)
 	protocols.SetUnencryptedHTTP2(!http1)
-	transport := &http.Transport{Protocols: protocols, HTTP2: &http.HTTP2Config{SendPingTimeout: 20 * time.Millisecond, PingTimeout: 20 * time.Millisecond}}
+	transport := &http.Transport{Protocols: protocols, HTTP2: config}
 	conn, err := transport.NewClientConn(t.Context(), "http", address)
 	if err != nil {
 		t.Fatal(err)
