@@ -57,14 +57,9 @@ func hostile() wiretest.Protocol {
 func TestHostileServers(t *testing.T) { hostile().Hostile(t) }
 
 func TestRestarted(t *testing.T) {
-	hostile().Restarted(t, func(t testing.TB, address string) func() {
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			t.Error(err)
-			return func() {}
-		}
+	hostile().Restarted(t, wiretest.OnTCP(func(l net.Listener) func() {
 		return wiretest.Serve(l, func(conn net.Conn) { echo(1)(0, conn) })
-	}, errkind.Refused)
+	}), errkind.Refused)
 }
 
 // feeds count what a server has written to each connection.

@@ -120,12 +120,7 @@ func TestRestarted(t *testing.T) {
 	if ok, _ := loop.Supported(); ok {
 		p.Ways = append(p.Ways, hostileHTTP2().Ways...)
 	}
-	p.Restarted(t, func(t testing.TB, address string) func() {
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			t.Error(err)
-			return func() {}
-		}
+	p.Restarted(t, wiretest.OnTCP(func(l net.Listener) func() {
 		s := httptest.NewUnstartedServer(nethttp.HandlerFunc(echoMethod))
 		s.Listener.Close()
 		s.Listener, s.Config.Protocols = l, new(nethttp.Protocols)
@@ -136,7 +131,7 @@ func TestRestarted(t *testing.T) {
 			s.CloseClientConnections()
 			s.Close()
 		}
-	}, errkind.Refused)
+	}), errkind.Refused)
 }
 
 func TestNoServer(t *testing.T) {

@@ -90,17 +90,12 @@ func TestNobodyOfQUIC(t *testing.T) {
 func TestRestarted(t *testing.T) {
 	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	streams := hostile()
-	streams.Restarted(t, func(t testing.TB, address string) func() {
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			t.Error(err)
-			return func() {}
-		}
+	streams.Restarted(t, wiretest.OnTCP(func(l net.Listener) func() {
 		s := &http.Server{Handler: handler, Protocols: new(http.Protocols)}
 		s.Protocols.SetUnencryptedHTTP2(true)
 		go func() { _ = s.Serve(l) }()
 		return func() { s.Close() }
-	}, errkind.Refused)
+	}), errkind.Refused)
 	var quic wiretest.Protocol
 	for _, connections := range everyConnections {
 		quic.Ways = append(quic.Ways, over("3", connections))

@@ -169,12 +169,7 @@ func hostile() wiretest.Protocol {
 func TestHostileServers(t *testing.T) { hostile().Hostile(t) }
 
 func TestRestarted(t *testing.T) {
-	hostile().Restarted(t, func(t testing.TB, address string) func() {
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			t.Error(err)
-			return func() {}
-		}
+	hostile().Restarted(t, wiretest.OnTCP(func(l net.Listener) func() {
 		return wiretest.Serve(l, func(conn net.Conn) {
 			for from := bufio.NewReader(conn); ; {
 				if _, err := from.ReadBytes('\n'); err != nil {
@@ -183,7 +178,7 @@ func TestRestarted(t *testing.T) {
 				_, _ = conn.Write([]byte("\x00\x01"))
 			}
 		})
-	}, errkind.Refused)
+	}), errkind.Refused)
 }
 
 // An end of the context interrupts an iteration.

@@ -65,14 +65,9 @@ func hostile() wiretest.Protocol {
 func TestHostileServers(t *testing.T) { hostile().Hostile(t) }
 
 func TestRestarted(t *testing.T) {
-	hostile().Restarted(t, func(t testing.TB, address string) func() {
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			t.Error(err)
-			return func() {}
-		}
+	hostile().Restarted(t, wiretest.OnTCP(func(l net.Listener) func() {
 		return wiretest.Serve(l, answering(echo))
-	}, errkind.Refused)
+	}), errkind.Refused)
 }
 
 func TestARefusedHandshakeIsAFailedOutcome(t *testing.T) {

@@ -2,6 +2,7 @@ package wiretest
 
 import (
 	"context"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,18 @@ func (p Protocol) Restarted(t *testing.T, start func(t testing.TB, address strin
 			t.Parallel()
 			way.restarted(t, start, away)
 		})
+	}
+}
+
+// OnTCP has Restarted serve on a listener at the address.
+func OnTCP(serve func(l net.Listener) (stop func())) func(t testing.TB, address string) (stop func()) {
+	return func(t testing.TB, address string) func() {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Error(err)
+			return func() {}
+		}
+		return serve(l)
 	}
 }
 
