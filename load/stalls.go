@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -37,7 +38,7 @@ func (r *Result) stalls() []stall {
 	for i := range intervals {
 		ended[i] = intervals[i].ended()
 	}
-	if len(ended) == 0 || slices.Sorted(slices.Values(ended))[len(ended)/2] < stallResponses {
+	if len(ended) == 0 || median(ended) < stallResponses {
 		return nil
 	}
 	var found []stall
@@ -93,6 +94,6 @@ func (r *Result) stalled() *finding.Warning {
 	return finding.Stalled.Refusal("no response for %v, %d times, from %v to %v on", long, len(stalls), stalls[0].at.Round(10*time.Millisecond), stalls[len(stalls)-1].at.Round(10*time.Millisecond))
 }
 
-func median(of []time.Duration) time.Duration {
+func median[T cmp.Ordered](of []T) T {
 	return slices.Sorted(slices.Values(of))[len(of)/2]
 }

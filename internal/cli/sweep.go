@@ -27,9 +27,11 @@ func newSweep(a *app) *cobra.Command {
 		Use:   "sweep TARGET",
 		Short: "Find the best concurrency of a target, or its highest sustainable rate",
 		Long: "Measure a target at several levels of concurrency, repeatedly and in random order, and fit the\n" +
-			"Universal Scalability Law. Report the optimum with its confidence interval, or why it is unknown.\n" +
+			"Universal Scalability Law. Report the concurrency to use with its confidence interval: the\n" +
+			"knee, where throughput ÷ response time is highest, or with --within the smallest near the best.\n" +
 			"Without --levels, contend doubles the concurrency until throughput falls or stays flat, then adds\n" +
-			"levels around the peak. --duration limits the whole sweep; each level is measured 3 to 10 times.\n\n" +
+			"levels around the answer. Each level is measured 3 times, and those around the answer until it is\n" +
+			"certain. --duration limits the whole sweep.\n\n" +
 			"With --rate, find the highest arrival rate (open model) that keeps the objectives: double the rate\n" +
 			"until an attempt fails, bisect, and confirm by repetition. The limit is then 1m, or --duration, and\n" +
 			"--block is the minimum length of an attempt. Exit codes with --rate:\n" +
