@@ -69,15 +69,14 @@ type Config struct {
 	InstructionsOnly bool
 	// Seed decides which function begins a round.
 	Seed uint64
-	// Fresh gives each round a process of its own: Run starts the test binary
-	// again for this one test, whose code before Run runs there, too. A process
-	// keeps the memory layout that it happens to have, so without it a
-	// difference may be one of layout. It works for one Run in a test or
-	// subtest.
+	// Fresh gives each round a process of its own: Run starts the test binary again
+	// for this one test, and the test's code before Run runs there as well. A
+	// process keeps the memory layout that it happens to have, so without it a
+	// difference may be one of layout. It works for one Run in a test or subtest.
 	Fresh bool
 
 	open   func(...perf.Event) (counters, error) // of this process; nil means perf.Own
-	sample func() (sampler, error)               // likewise; nil means perf.SampleOwn
+	sample func() (sampler, error)               // of this process; nil means perf.SampleOwn
 }
 
 // withDefaults replaces zeros and returns every mistake at once.
@@ -142,8 +141,8 @@ func Compare(ctx context.Context, name string, c Config, a, b Func) (*Result, er
 	return r, nil
 }
 
-// replicate drives the rounds. Without counters one is enough where nothing but
-// instructions is asked for.
+// replicate drives the rounds. Without counters one is enough if only
+// instructions are asked for.
 func (c Config) replicate(round func(n int) (Round, error)) ([]Round, error) {
 	var rounds []Round
 	for n := range c.Rounds {

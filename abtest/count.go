@@ -10,7 +10,7 @@ import (
 )
 
 // countedPairs is how many pairs of blocks a round has in which instructions are
-// counted: the fewest of which one that is disturbed does not decide the
+// counted: the fewest with which one disturbed pair does not decide the
 // Hodges–Lehmann estimate (6 of its 10 averages are without it).
 const countedPairs = 4
 
@@ -74,7 +74,7 @@ func (p *pair) alike(c counters) (n [2]int, err error) {
 	return n, nil
 }
 
-// countBlock performs a block behind a collection of garbage, like run.
+// countBlock performs a block after a collection of garbage, like run.
 func countBlock(c counters, do func(int), n int) (Sample, error) {
 	runtime.GC()
 	if err := c.Start(); err != nil {

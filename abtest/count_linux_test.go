@@ -9,8 +9,8 @@ import (
 	"contend/internal/testenv"
 )
 
-// pageFaults are counters of page faults, which every Linux has, in the place of those
-// of instructions.
+// pageFaults are counters of page faults, which every Linux has. They replace those of
+// instructions.
 type pageFaults struct{ *perf.Counters }
 
 func openPageFaults(...perf.Event) (counters, error) {
@@ -43,7 +43,7 @@ func toucher(name string, units int) Func {
 	}}
 }
 
-// What real counters of all threads show, for machines whose processor shows none.
+// The figures of real counters of all threads, for machines whose processor has none.
 func TestPlantedPageFaults(t *testing.T) {
 	c, err := openPageFaults()
 	if err != nil {

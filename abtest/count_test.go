@@ -33,7 +33,7 @@ type machine struct {
 type call struct {
 	name           string
 	n              int
-	isOpen, counts bool // the counters meanwhile
+	isOpen, counts bool // the counters at that time
 }
 
 // runs returns f as a function that executes so many instructions per operation, and
@@ -141,15 +141,15 @@ func TestVerdictsOnInstructions(t *testing.T) {
 }
 
 // countedBlocks are those of a round: first one of each function, to find how many
-// operations fill them alike.
+// operations of each fill a block.
 const countedBlocks = 2 + 2*countedPairs
 
 // Instructions are counted in pairs of blocks of their own, in the order ABBA, with as
 // many instructions of the one as of the other; no counter is open while time is taken.
 func TestCountedBlocks(t *testing.T) {
 	var m machine
-	// In 10 ms: 10,000 operations of a, 1e8 instructions; 5,000 of b, 2e8, of which
-	// 2,500 execute 1e8.
+	// In 10 ms: 10,000 operations of a, 1e8 instructions; 5,000 of b, 2e8, and
+	// 2,500 of these execute 1e8.
 	a, b := m.do("a", 10_000, 0), m.runs(sleeper("b", 2*time.Microsecond, 0), 40_000, 0)
 	r := compareInBubble(t, Config{Rounds: 2, Pairs: 5, open: m.open}, a, b)
 	const timed = 2 * 5
@@ -222,8 +222,8 @@ func TestOneDisturbedBlockDecidesNothing(t *testing.T) {
 	}
 }
 
-// Where instructions are not counted in every round there is no verdict on them but
-// the reason, and the one on time is as good as without.
+// If instructions are not counted in every round the reason replaces the verdict on
+// them, and the one on time is as good as without.
 func TestUncounted(t *testing.T) {
 	broken := func(after int, shows uint64, err error) func(*machine) func(...perf.Event) (counters, error) {
 		return func(m *machine) func(...perf.Event) (counters, error) {
@@ -338,7 +338,7 @@ func TestFreshRoundsCount(t *testing.T) {
 	})
 }
 
-// The margin of instructions is that of counted events elsewhere.
+// The margin of instructions is that of counted events in other comparisons.
 func TestInstructionMargin(t *testing.T) {
 	c, err := Config{}.withDefaults(spin(1), spin(2))
 	if err != nil || c.InstructionMargin != metric.ServerInstructions.Margin() {

@@ -30,9 +30,9 @@ func concatenate(n int) {
 	}
 }
 
-// What a test of one's own looks like: it fails when the candidate is SLOWER or
-// executes MORE instructions, which no noise makes of one that takes a small part of
-// the time, and of the instructions, in every round.
+// An example of a test: it fails when the candidate is SLOWER or executes MORE
+// instructions, which noise does not cause for one that takes a small part of the
+// time, and of the instructions, in every round.
 func TestJoinIsNotSlowerThanConcatenation(t *testing.T) {
 	c := abtest.Config{Rounds: 6, Pairs: 2, Block: 1e6} // of 1 ms: this example should be short
 	r := abtest.Run(t, c, abtest.Func{Name: "concatenate", Do: concatenate}, abtest.Func{Name: "join", Do: join})

@@ -26,7 +26,8 @@ type Round struct {
 }
 
 // A Sample is what a function did in a round. Allocations and instructions are those
-// of the whole process meanwhile, the garbage collector included.
+// of the whole process during the function's blocks, including the garbage
+// collector.
 type Sample struct {
 	// Ops were done while time was taken and allocations were counted: none with
 	// InstructionsOnly.
@@ -86,7 +87,7 @@ func prepare(c Config, a, b Func) (*pair, error) {
 const maxOps = 1_000_000_000
 
 // calibrate runs more and more operations until they take half a block, and
-// returns how many a whole one holds; that is its warm-up, too.
+// returns how many a whole one holds; that also warms the function up.
 func calibrate(do func(int), block time.Duration) (n int, took time.Duration) {
 	for n = 1; ; {
 		took = run(do, n).Elapsed
@@ -98,7 +99,7 @@ func calibrate(do func(int), block time.Duration) (n int, took time.Duration) {
 	}
 }
 
-// run performs a block behind a collection of garbage, which would otherwise be
+// run performs a block after a collection of garbage, which would otherwise be
 // that of the block before.
 func run(do func(int), n int) Sample {
 	var before, after runtime.MemStats

@@ -25,7 +25,7 @@ import (
 // A Design says how a machine is calibrated. All fields must be set,
 // except where said otherwise.
 type Design struct {
-	// Study chooses the length of the blocks. With a single length there is none.
+	// Study chooses the length of the blocks. It is empty with a single length.
 	Study Study
 	// Experiments is the number of A/A comparisons.
 	Experiments int `flag:"experiments" default:"10" min:"1" max:"1000" words:"*number* of comparisons of identical servers"`
@@ -116,8 +116,8 @@ const MostRounds = 1000
 
 // RoundsToEqual is in how many rounds a comparison of equal arms by this metric finds them
 // EQUIVALENT within the margin, a fraction, with a chance of 90%; 0: not in MostRounds. The
-// interval must keep within the margin to both sides, each of which may be missed half as
-// often as a difference may be (stat.Smallest).
+// interval must stay within the margin on both sides, and may miss each half as often as a
+// difference may be missed (stat.Smallest).
 func (v Visible) RoundsToEqual(margin, confidence float64) int {
 	n := 1 + sort.Search(MostRounds, func(i int) bool {
 		return stat.Smallest(v.Spread, i+1, confidence, (1+trial.Power)/2) <= margin
@@ -128,8 +128,8 @@ func (v Visible) RoundsToEqual(margin, confidence float64) int {
 	return n
 }
 
-// RoundTakes is how long a round took, the study's rounds at each of its lengths counted
-// likewise.
+// RoundTakes is how long a round took, including the study's rounds at each of its
+// lengths.
 func (c *Calibration) RoundTakes() time.Duration {
 	rounds := 0
 	for _, l := range c.Lengths {
@@ -282,7 +282,7 @@ func (c *Calibration) Derive() {
 	}
 }
 
-// raises says whether the verdict claims a difference.
+// raises reports whether the verdict claims a difference.
 func raises(v stat.Verdict) bool {
 	return slices.Contains([]stat.Verdict{stat.Faster, stat.Slower, stat.More, stat.Less}, v)
 }

@@ -33,7 +33,7 @@ func TestChooseLength(t *testing.T) {
 		{"within an error of the best", 57, []float64{0.0219, 0.02, 0.03}, 10 * ms},
 		{"beyond an error of the best", 57, []float64{0.0221, 0.02, 0.03}, 20 * ms},
 		{"the longest is by far the best", 57, []float64{0.08, 0.04, 0.02}, 40 * ms},
-		// √(0.5708/6) = 31%: six rounds tell little apart.
+		// √(0.5708/6) = 31%: six rounds decide little.
 		{"few rounds", 6, []float64{0.026, 0.02, 0.03}, 10 * ms},
 		// Of 1000 rounds it would be 2.4%, and 5% is allowed.
 		{"many rounds", 1000, []float64{0.0209, 0.02, 0.03}, 10 * ms},
@@ -190,7 +190,7 @@ func TestCalibrationCountsAlarms(t *testing.T) {
 	}
 }
 
-// All verdicts are counted; INVALID comparisons are none of the rounds.
+// All verdicts are counted; INVALID comparisons do not count as rounds.
 func TestDeriveCalibration(t *testing.T) {
 	c := &Calibration{Design: comparison(), PlannedRounds: 8}
 	for _, verdict := range []stat.Verdict{stat.Faster, stat.Slower, stat.Equivalent, stat.Inconclusive, stat.Invalid} {

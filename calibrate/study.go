@@ -63,17 +63,17 @@ type Length struct {
 	// is what a verdict is made of: mean |log-ratio| · √(π/2), since equal arms
 	// have the mean 0, and a wild round sways it less than squares would.
 	RoundSpread float64 `json:"round_spread"`
-	// PairSpread estimates likewise the standard deviation of a pair's log-ratio
-	// around the median of its round; 0 with one pair.
+	// PairSpread estimates in the same way the standard deviation of a pair's
+	// log-ratio around the median of its round; 0 with one pair.
 	PairSpread float64 `json:"pair_spread,omitempty"`
-	// Chosen is set for the shortest one whose RoundSpread cannot be told from the
-	// smallest: at most 5%, or one standard error, above it.
+	// Chosen is set for the shortest length whose RoundSpread is not clearly above
+	// the smallest: at most 5%, or one standard error.
 	Chosen bool `json:"chosen,omitempty"`
 }
 
 // Run drives the study. Both arms of a round serve all of its lengths, so that
-// what differs from process to process is in every length alike. On an error,
-// and when ctx is done, the lengths so far are returned with it.
+// differences between processes are the same in every length. On an error, and
+// when ctx is done, the lengths so far are returned with it.
 func (s Study) Run(ctx context.Context, arms []trial.Arm, plan load.Plan, observe func(trial.Progress)) ([]Length, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -183,11 +183,10 @@ func absoluteSpread(values []float64) float64 {
 // best for a length to count as worse. A convention of this project.
 const tellApart = 0.05
 
-// chooseLength marks the shortest length whose spread of a round cannot be told
-// from the smallest: it is at most 5%, or one standard error of a spread from
-// so many rounds, √((π/2 − 1)/rounds), above it. Shorter is better
-// among equals: more pairs in the same time, and a disturbance spoils fewer of
-// them.
+// chooseLength marks the shortest length whose spread of a round is not clearly
+// above the smallest: at most 5%, or one standard error of a spread from so
+// many rounds, √((π/2 − 1)/rounds). Shorter is better among equals: more
+// pairs in the same time, and a disturbance spoils fewer of them.
 func chooseLength(lengths []Length) {
 	best, rounds, chosen := math.Inf(1), math.MaxInt, -1
 	for i := range lengths {

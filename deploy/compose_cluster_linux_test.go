@@ -53,7 +53,7 @@ func startComposedCluster(t *testing.T, project *types.Project) map[string]strin
 	if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// What a container is called leads nowhere here.
+	// The name of a container leads nowhere here.
 	if err := os.WriteFile(filepath.Join(dir, "hostname"), []byte("#!/bin/sh\n[ \"$1\" = -i ] && echo 127.0.0.1 || echo localhost\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}

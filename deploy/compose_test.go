@@ -23,7 +23,8 @@ import (
 // composeDir has the Compose file and what it mounts.
 const composeDir = "compose"
 
-// loadCompose reads Compose files, of which later ones change earlier ones, as Compose does, which knows every field.
+// loadCompose reads Compose files, in which later ones override earlier ones, as Compose does, which knows every
+// field.
 func loadCompose(files ...string) (*types.Project, error) {
 	options, err := cli.NewProjectOptions(files, cli.WithConsistency(true))
 	if err != nil {
@@ -32,7 +33,7 @@ func loadCompose(files ...string) (*types.Project, error) {
 	return options.LoadProject(context.Background())
 }
 
-// ours tells whether a service runs the program of this repository.
+// ours reports whether a service runs the program of this repository.
 func ours(s types.ServiceConfig) bool { return s.Build != nil }
 
 // A stack is the Compose file and the files that it mounts.
@@ -119,7 +120,7 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// mounted asks that every file is there; secrets are those that `make` makes.
+// mounted requires every file to exist; secrets are those that `make` makes.
 func (s *stack) mounted(c types.ServiceConfig) {
 	for _, config := range c.Configs {
 		if file := s.Configs[config.Source].File; !exists(file) {
@@ -143,7 +144,7 @@ func (s *stack) mounted(c types.ServiceConfig) {
 	}
 }
 
-// published asks that somebody listens behind each port, and that nobody but this
+// published requires that a server listens at each port, and that only this
 // machine reaches it.
 func (s *stack) published(c types.ServiceConfig) {
 	for _, p := range c.Ports {
@@ -156,7 +157,7 @@ func (s *stack) published(c types.ServiceConfig) {
 	}
 }
 
-// listens tells whether a service listens on a port.
+// listens reports whether a service listens on a port.
 func (s *stack) listens(service, port string) bool {
 	known := map[string]string{"redis": "6379", "postgres": "5432", "prometheus": "9090", "grafana": "3000"}
 	for _, node := range redisNodes(s.Project) {
@@ -217,7 +218,7 @@ func shareNetwork(a, b types.ServiceConfig) bool {
 	return false
 }
 
-// files checks who is called in the files that are mounted.
+// files checks the names that mounted files call.
 func (s *stack) files() {
 	s.calls("proxy", s.read("proxy.conf"), regexp.MustCompile(`server ([a-z]+):(\d+)`))
 	s.calls("grafana", s.read("grafana/datasource.yaml"), regexp.MustCompile(`url: http://([a-z]+):(\d+)`))

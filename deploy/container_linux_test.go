@@ -12,8 +12,8 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 )
 
-// The image's command and health check work where there is nothing but the image,
-// for its user, who may write nowhere.
+// The image's command and health check work in an image with nothing else, for
+// its user, who may write nowhere.
 func TestImageRuns(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("changing the root needs root")
@@ -47,7 +47,7 @@ func TestImageRuns(t *testing.T) {
 	}
 }
 
-// confined has a process see no more than a folder, as a user who is not root.
+// confined has a process see only a folder, as a user who is not root.
 func confined(dir string, user uint32) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Chroot: dir, Credential: &syscall.Credential{Uid: user, Gid: user}, Pdeathsig: syscall.SIGKILL}
 }

@@ -20,11 +20,11 @@ import (
 	"contend/internal/testenv"
 )
 
-// maxImage is the size that the image must not exceed, in bytes. Of 79.4 MB, 37.1 are machine code (Go 5.8, Redis
+// maxImage is the size that the image must not exceed, in bytes. 37.1 of 79.4 MB are machine code (Go 5.8, Redis
 // client 4.3, NATS 4.3, contend 4.2, scripts 4.3, SQLite 2.1, gRPC 1.7, PostgreSQL's client 1.3, statistics 1.3),
 // 27.3 tables of functions and lines, 12.6 constants and data. The interpreter of scripts calls methods by name, so
-// the linker keeps every exported method that could be met: some 20 MB that nothing calls. The debugging page of gRPC
-// did the same (50.1 MB instead of 32.4, then) until the tag grpcnotrace left it out.
+// the linker keeps every exported method that could be called: about 20 MB that nothing calls. The debugging page of
+// gRPC did the same (50.1 MB instead of 32.4, then) until the tag grpcnotrace left it out.
 const maxImage = 82e6
 
 // certificates is where the image and its base have the authorities that are
@@ -370,7 +370,7 @@ func ignoredBy(patterns []string, file string) string {
 	return ""
 }
 
-// buildah makes the last stage for real, from a stand-in for the stage that builds.
+// buildah really makes the last stage, from a stand-in for the stage that builds.
 func TestImageByBuildah(t *testing.T) {
 	buildah, err := exec.LookPath("buildah")
 	if err != nil || os.Getuid() != 0 {

@@ -112,7 +112,7 @@ func checkDashboard(text, source string, found series) error {
 	return errors.Join(errs...)
 }
 
-// checkExpression asks that metrics and labels are there, and that the legend names
+// checkExpression requires that metrics and labels exist, and that the legend names
 // labels that are left.
 func checkExpression(t target, found series) error {
 	var errs []error

@@ -18,7 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// fleetCluster is the fleet beside the counter that it loads.
+// fleetCluster is the fleet with the counter that it loads.
 func fleetCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := buildCluster(t, "memory")
@@ -170,7 +170,7 @@ func loadFleet(t *testing.T) (*types.Project, error) {
 	return options.LoadProject(t.Context())
 }
 
-// The Compose file of the fleet has no container that may do more than it needs, nor one that is started again.
+// No container of the fleet's Compose file may do more than it needs, and none is restarted.
 func TestComposeFleet(t *testing.T) {
 	t.Parallel()
 	if _, err := loadCompose(filepath.Join(composeDir, "fleet.yaml")); err == nil || !strings.Contains(err.Error(), "openssl rand -hex 16") {

@@ -80,7 +80,7 @@ func (c *cluster) volumeFiles(w workload, volume string) (files []string, ok boo
 	return nil, true
 }
 
-// mounted tells whether a container has this file.
+// mounted reports whether a container has this file.
 func (c *cluster) mounted(w workload, container *corev1.Container, file string) bool {
 	for _, m := range container.VolumeMounts {
 		if files, _ := c.volumeFiles(w, m.Name); m.MountPath == path.Dir(file) && slices.Contains(files, path.Base(file)) {

@@ -226,7 +226,7 @@ func (c *cluster) hasServicePort(service string, wanted func(corev1.ServicePort)
 	return ok && slices.ContainsFunc(s.Spec.Ports, wanted)
 }
 
-// serves tells whether host:port is that of a service, or of a pod with a name in one.
+// serves reports whether host:port is that of a service, or of a pod with a name in one.
 func (c *cluster) serves(address string) bool {
 	host, port, found := strings.Cut(address, ":")
 	pod, service, named := strings.Cut(host, ".")
@@ -277,7 +277,7 @@ func (p party) matches(peer networkingv1.NetworkPolicyPeer) bool {
 	return inside && err == nil && s.Matches(p.labels)
 }
 
-// permits tells whether the policies for the pods of own let them talk with other
+// permits reports whether the policies for the pods of own let them talk with other
 // in this direction, to a port of to.
 func (c *cluster) permits(own workload, direction networkingv1.PolicyType, other, to party, port corev1.ServicePort) bool {
 	restricted := false
@@ -310,7 +310,7 @@ func rules(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType) []n
 	return all
 }
 
-// at is the number of a port of this party; 0 if it has none of this name.
+// at is the number of a port of this party; 0 if it has no port of this name.
 func (p party) at(port intstr.IntOrString) int32 {
 	if port.Type == intstr.Int {
 		return port.IntVal

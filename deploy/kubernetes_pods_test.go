@@ -66,7 +66,7 @@ func (c *cluster) containers(f func(w workload, container *corev1.Container)) {
 	}
 }
 
-// ours tells whether a container runs our image.
+// ours reports whether a container runs our image.
 func (c *cluster) ours(container *corev1.Container) bool {
 	return path.Base(repository(container.Image)) == c.image.name
 }
@@ -177,8 +177,8 @@ func checkResources(c *cluster) []string {
 				found.add("%s: GOMEMLIMIT is %s, want less than the limit of %s", w, e.Value, limit.String())
 			}
 		}
-		// A rewrite of the append-only file is a fork, which copies every page that
-		// is written to meanwhile: at worst all.
+		// A rewrite of the append-only file is a fork, which copies every page that is
+		// written to during it: at worst all.
 		if conf, ok := c.configuration(w, container, "redis.conf"); ok {
 			m := regexp.MustCompile(`(?m)^maxmemory (\d+)mb$`).FindStringSubmatch(conf)
 			if m == nil {
@@ -313,8 +313,8 @@ func checkScaling(c *cluster) []string {
 	return found
 }
 
-// checkJobs: a job runs once, ends, and its experiment drives what is there within
-// the job's time.
+// checkJobs: a job runs once, ends, and its experiment drives an existing target
+// within the job's time.
 func checkJobs(c *cluster) []string {
 	var found notes
 	jobs := of[*batchv1.Job](c)

@@ -27,7 +27,7 @@ import (
 type node struct {
 	*cluster
 	t       *testing.T
-	dir     string // stands for the root of every file system
+	dir     string // replaces the root of every file system
 	secrets string // folder with the keys of the documented Secret
 }
 

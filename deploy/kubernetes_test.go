@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// The overlays, each with the experiment that runs beside it.
+// The overlays; each runs with an experiment.
 var overlays = []string{"memory", "redis"}
 
 // A cluster is what is applied together.
@@ -152,8 +152,8 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
-// Every file is decoded as it stands, too: kustomize itself passes over fields
-// that are given twice.
+// Every file is also decoded as it is: kustomize itself ignores fields that are
+// given twice.
 func TestKubernetesFiles(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -130,7 +130,7 @@ func (c *redisCluster) keep() {
 	c.t.Cleanup(c.end)
 }
 
-// rounds waits until the keeper has begun and ended a round from now on.
+// rounds waits until the keeper has begun a new round and ended it.
 func (c *redisCluster) rounds() {
 	c.t.Helper()
 	w, _ := c.workload("redis-cluster-keeper")
@@ -140,7 +140,7 @@ func (c *redisCluster) rounds() {
 	}
 }
 
-// ready tells whether the probe of a node says that it is.
+// ready reports whether the probe of a node says that it is.
 func (c *redisCluster) ready(i int) bool {
 	c.t.Helper()
 	_, container := c.workload("redis-cluster")
@@ -252,7 +252,7 @@ func (c *redisCluster) url() string {
 	return "redis://" + strings.Replace(strings.Join(all, "&addr="), "&", "?", 1)
 }
 
-// redis asks a node for something as a user, or, if it is elsewhere, the node that has it.
+// redis asks a node for something as a user, or, if another node has it, that node.
 func (c *redisCluster) redis(i int, user string, command ...string) string {
 	password := "none"
 	switch user {
@@ -269,8 +269,8 @@ func (c *redisCluster) redis(i int, user string, command ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// The keeper ends when it is told to, however long it still had to wait: as the first process of a container it would
-// hear of nothing that it does not ask for.
+// The keeper ends when it is asked to, however long it still had to wait: as the first process of a container it
+// would get no signal that it does not handle.
 func TestKubernetesKeeperEnds(t *testing.T) {
 	t.Parallel()
 	testenv.Program(t, "redis-cli")

@@ -174,7 +174,7 @@ func newUplinkBreaker(c *cluster) uplinkBreaker {
 	return b
 }
 
-// Each of these mistakes is found, beside those that any cluster may have.
+// Each of these mistakes is found, as are those that any cluster may have.
 var brokenUplink = []struct {
 	name string
 	make func(b uplinkBreaker)

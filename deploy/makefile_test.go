@@ -80,7 +80,7 @@ func TestMakeTargets(t *testing.T) {
 	}
 }
 
-// Where there is no engine, the targets that need one say so.
+// Without an engine the targets that need one say so.
 func TestMakeWithoutEngine(t *testing.T) {
 	for _, target := range []string{"image", "compose-up", "compose-down"} {
 		out, err := runMake(t, "", target, "ENGINE=no-such-engine")
@@ -100,7 +100,7 @@ func TestMakeWithoutEngine(t *testing.T) {
 	}
 }
 
-// Docker without Buildx is told from what can build the image.
+// Docker without Buildx is distinguished from what can build the image.
 func TestMakeImage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		version, buildx string // its exit code

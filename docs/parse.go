@@ -26,7 +26,7 @@ type Block struct {
 	marks  [][]string // Rows with theirs
 }
 
-// A section is what stands under one heading.
+// A section is the text under one heading.
 type section struct {
 	heading string // without markup
 	level   int    // 1 is the page's title
@@ -95,7 +95,7 @@ func length(lines []string, is func(string) bool) int {
 	return len(lines)
 }
 
-// continues says whether a line goes on with a paragraph or an item.
+// continues reports whether a line goes on with a paragraph or an item.
 func continues(line string) bool {
 	return strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "```") &&
 		!headingForm.MatchString(line) && !itemForm.MatchString(line)

@@ -28,10 +28,10 @@ func (x Index) Near(term string) []string {
 	return near[:min(len(near), mostNear)]
 }
 
-// mostNear is how many terms Near returns at the most.
+// mostNear bounds the terms that Near returns.
 const mostNear = 5
 
-// similar says whether one of two terms is part of the other, and not by chance.
+// similar reports whether one of two terms is part of the other, and not by chance.
 func similar(a, b string) bool {
 	return min(len(a), len(b)) > 3 && (strings.Contains(a, b) || strings.Contains(b, a))
 }
@@ -54,7 +54,7 @@ var (
 	unmarked = strings.NewReplacer("'s", "", ",", "", ":", "", "(", "", ")", "")
 )
 
-// mentions says whether all words of the term, which is normal, are words of
+// mentions reports whether all words of the term, which is normal, are words of
 // the name, in the plural or not.
 func mentions(name, term string) bool {
 	words := singular(unmarked.Replace(normal(name)))

@@ -11,9 +11,9 @@ import (
 	"contend/trial"
 )
 
-// Doubt returns why the figures of a run, or the outcomes of the claims about it, must not be believed, or nil.
-// What can only have made the server look slower leaves a claim true that holds in spite of it. What spoils no
-// claim, such as throughput that rises and falls, is none.
+// Doubt returns why the figures of a run, or the outcomes of the claims about it, are INVALID, or nil. A cause
+// that can only have made the server look slower does not change a claim that holds in spite of it. What spoils
+// no claim, such as throughput that rises and falls, does not count.
 func Doubt(c trial.Cell, claims []Expectation) *finding.Warning {
 	why, bound := c.Spoilt()
 	if c.Script != nil && c.Completed > 0 && (why.Is(finding.Errors) && !slices.ContainsFunc(claims, Expectation.counts) ||
@@ -41,7 +41,7 @@ func Doubt(c trial.Cell, claims []Expectation) *finding.Warning {
 	return excuse
 }
 
-// survives says whether a claim that holds would also hold without what made the server look slower.
+// survives reports whether a claim that holds would also hold without what made the server look slower.
 func (e *Expectation) survives(c trial.Cell, why *finding.Warning) bool {
 	if !e.own() {
 		return true // scripts decide by what they saw
@@ -60,7 +60,7 @@ func (e *Expectation) survives(c trial.Cell, why *finding.Warning) bool {
 	return !fewer
 }
 
-// CountsAny says whether one of the claims is about how many iterations came to what.
+// CountsAny reports whether one of the claims is about how many iterations came to what.
 func CountsAny(claims []string) bool {
 	return slices.ContainsFunc(claims, func(text string) bool { return Expectation{Text: text}.counts() })
 }
@@ -70,7 +70,7 @@ func (e Expectation) counts() bool {
 	return e.own() && err == nil && c.left.metric.Kind() == metric.Count
 }
 
-// own says whether a claim is none of a script's thresholds.
+// own reports whether a claim is not one of a script's thresholds.
 func (e Expectation) own() bool {
 	_, threshold := load.ParseThreshold(e.Text)
 	return !threshold
@@ -107,7 +107,7 @@ func (e *Expectation) Weigh(c trial.Cell) {
 	}
 }
 
-// HoldsOfService says whether a bound of response times holds of the service times: only late starts break it.
+// HoldsOfService reports whether a bound of response times holds of the service times: only late starts break it.
 func (b Bound) HoldsOfService(r *load.Result) bool {
 	which, isResponse := strings.CutPrefix(string(b.Metric), "response_")
 	service, measured := metric.Name("service_" + which).Of(r)

@@ -51,7 +51,7 @@ func brief(r *load.Result) { r.Duration = 900 * time.Millisecond }
 
 func scripted(r *load.Result) { r.Script = new(load.Script) }
 
-// A code ends a run where it would make a claim about it false, or its figures where there is none.
+// A code ends a run if it would make a claim about it false, or its figures, if there are no claims.
 func TestDoubtOfARun(t *testing.T) {
 	const open, closed = load.OpenModel, load.ClosedModel
 	for _, tt := range []struct {
@@ -65,7 +65,7 @@ func TestDoubtOfARun(t *testing.T) {
 		{"late", measured(open, late), nil, 0, nil}, // a caveat
 		{"late, and in time", measured(open, late), []string{"p95 < 200ms"}, 0, nil},
 		{"late, else in time", measured(open, late), []string{"p95 < 4ms"}, 0, &finding.StartLag}, // 2 ms would be
-		{"late, and too slow", measured(open, late), []string{"p95 < 1ms"}, 1, nil},               // 2 ms, too
+		{"late, and too slow", measured(open, late), []string{"p95 < 1ms"}, 1, nil},               // also 2 ms
 		{"late, one of either", measured(open, late), []string{"p95 < 4ms", "p95 < 1ms"}, 1, nil}, //
 		{"late, another metric", measured(open, late), []string{"service p95 < 1ms"}, 1, nil},     // has no lag
 		{"late, the other way", measured(open, late), []string{"p95 > 10ms"}, 1, nil},             // later than it was

@@ -9,8 +9,8 @@ import (
 	"contend/report"
 )
 
-// What cannot run here is left out and said, and breaks no expectation: single
-// arms, and parts of which nothing is left.
+// What cannot run here is skipped and reported, and breaks no expectation:
+// single arms, and parts without any arm left.
 func TestWhatCannotRunIsLeftOut(t *testing.T) {
 	other := map[bool]string{true: "windows", false: "linux"}[runtime.GOOS == "linux"]
 	f, err := Parse("x.yaml", []byte(strings.ReplaceAll(`

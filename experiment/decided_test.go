@@ -8,9 +8,9 @@ import (
 	"contend/metric"
 )
 
-// Under every profile but the quick one, which is for a first look, the rounds decide
-// all metrics: n rounds have a p of at least 2^(1−n), and m metrics beside the first are
-// told at a level of 0.05 ÷ m each. Errors are compared only where there are some.
+// Under every profile but the quick one, which is for a first look, the rounds decide all
+// metrics: n rounds have a p of at least 2^(1−n), and m metrics after the first are
+// decided at a level of 0.05 ÷ m each. Errors are compared only if there are any.
 func TestEmbeddedRoundsDecideAllMetrics(t *testing.T) {
 	for _, f := range Embedded() {
 		for _, profile := range Profiles()[1:] {

@@ -11,7 +11,7 @@ import (
 	"contend/setting"
 )
 
-// isSection says whether fields of the type hold settings.
+// isSection reports whether fields of the type hold settings.
 func isSection(t reflect.Type) bool { return t == reflect.TypeFor[setting.Values]() }
 
 // sectionNames returns the names that a section has.

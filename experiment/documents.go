@@ -16,7 +16,7 @@ import (
 // killedAfter is how long a command may take to end once it was asked to.
 const killedAfter = 15 * time.Second
 
-// fromDocuments says whether the part's arms measure by themselves.
+// fromDocuments reports whether the part's arms measure by themselves.
 func (p Part) fromDocuments() bool {
 	for _, a := range p.Arms {
 		if a.Document != "" {

@@ -99,7 +99,7 @@ func TestIncompleteDocuments(t *testing.T) {
 	}
 }
 
-// The rounds of one command alone can be stored and read again, too.
+// The rounds of a single command can also be stored and read again.
 func TestOneDocument(t *testing.T) {
 	t.Setenv(measuring, "1")
 	f, err := Parse("x.yaml", []byte("id: x\ntitle: x\narms: {one: {document: 1000}}\ncompare: {rounds: 2}\nexpect: errors == 0\n"))

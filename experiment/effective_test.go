@@ -110,7 +110,7 @@ func TestEffectivePartsLeaveTheFileAlone(t *testing.T) {
 	}
 }
 
-// What the expectations of a part allow in errors is its gate for them, unless it has one.
+// The errors that the expectations of a part allow are its limit for errors, unless it has one.
 func TestExpectationsAllowErrors(t *testing.T) {
 	for _, tt := range []struct {
 		lines        string

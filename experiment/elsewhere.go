@@ -11,14 +11,14 @@ import (
 	"contend/trial"
 )
 
-// Nameless is what Elsewhere returns where the name is missing: none that a subject can have.
+// Nameless is what Elsewhere returns if the name is missing: no subject can have it.
 const Nameless = "?"
 
-// ofWorker stands before the name of a subject of a worker where a command would be.
+// ofWorker precedes the name of a subject of a worker where a command would be.
 const ofWorker = "subject:"
 
-// Elsewhere returns the name, NAME or WORKER/NAME, of the subject of a worker that subject:NAME in the
-// place of a command asks for; "": the command is one.
+// Elsewhere returns the name, NAME or WORKER/NAME, of the subject of a worker that subject:NAME asks
+// for instead of a command; "": a command.
 func (s Subject) Elsewhere() string {
 	name, elsewhere := strings.CutPrefix(s.Command, ofWorker)
 	switch {
@@ -43,7 +43,7 @@ func (c *subjectCheck) elsewhere() {
 	}
 }
 
-// allElsewhere says whether workers start all servers of a part.
+// allElsewhere reports whether workers start all servers of a part.
 func (r *runner) allElsewhere(p Part) bool {
 	for _, name := range r.names(p) {
 		if r.Subjects[p.Arms[name].Subject].Elsewhere() == "" {

@@ -7,7 +7,7 @@ import (
 	"contend/protocol"
 )
 
-// What a worker offers is described as in an experiment, and every mistake is said with its line.
+// What a worker offers is described as in an experiment, and every mistake is reported with its line.
 func TestParseOffered(t *testing.T) {
 	t.Parallel()
 	o, err := ParseOffered("subjects.yaml", []byte(`address: 10.0.0.9
@@ -52,7 +52,7 @@ subjects:
 	}
 }
 
-// A subject of a worker is a name in the place of a command, and nothing else.
+// A subject of a worker is a name instead of a command, and nothing else.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]string{"subject:a": "a", "subject:host/7/a": "host/7/a", "./subject:a": "", "": "", "subject:": "?"} {

@@ -35,7 +35,7 @@ func TestEmbedded(t *testing.T) {
 	}
 }
 
-// Every setting that an embedded file gives is asked for, where it stands.
+// Every setting that an embedded file gives is asked for at its place.
 func TestEmbeddedSettingsAreAsked(t *testing.T) {
 	names, err := fs.Glob(publishedFiles, "published/*.yaml")
 	if err != nil || len(names) == 0 {
@@ -158,8 +158,8 @@ func TestEveryPublishedFigureHasANote(t *testing.T) {
 }
 
 // The parts of the shared counter have the same ways through Redis, or the first
-// version, and differ in nothing but where Redis is, in the callers, and in the
-// number of replicas.
+// version, and differ only in where Redis is, in the callers, and in the number
+// of replicas.
 func TestSharedCounter(t *testing.T) {
 	const ways, managed = "redis-combining redis-pipelined redis-script", " --redis managed"
 	want := map[string]struct {

@@ -11,7 +11,7 @@ import (
 )
 
 // A call costs the server 10 µs, and the candidate's guard 0.4 µs more than the
-// baseline's: 4%. What was measured must be said where it is beyond that.
+// baseline's: 4%. Anything measured beyond that must be reported.
 func TestTheBoundSaysWhatWasMeasuredBeyondIt(t *testing.T) {
 	busiest := trial.Cell{Result: &load.Result{Duration: time.Second, Counts: load.Counts{Ops: 100_000}, Cost: load.Cost{Server: &load.Usage{CPUSec: 1}}}}
 	for _, c := range []struct {

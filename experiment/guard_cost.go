@@ -21,15 +21,16 @@ type GuardCost struct {
 	Call time.Duration // as one caller sees it
 }
 
-// Each guard is visited several times, all of them in turn, so that what the
-// machine does meanwhile does not fall on one; the median of the visits counts.
+// Each guard is visited several times, all of them in turn, so that
+// disturbances of the machine do not hit one alone; the median of the visits
+// counts.
 const (
 	guardVisits = 3
 	guardBlock  = 100 * time.Millisecond
 )
 
 // MeasureGuards drives guards in this process, with that many callers and with
-// one. observe, if not nil, is told the share that is done.
+// one. observe, if not nil, gets the share that is done.
 func MeasureGuards(ctx context.Context, designs []string, callers int, observe func(done float64)) ([]GuardCost, error) {
 	visits := make([][]GuardCost, len(designs))
 	for visit := range guardVisits {
@@ -51,7 +52,7 @@ func MeasureGuards(ctx context.Context, designs []string, callers int, observe f
 	return costs, nil
 }
 
-// medianCost takes each figure by itself; there is an odd number of them.
+// medianCost takes the median of each figure separately; there is an odd number of visits.
 func medianCost(visits []GuardCost) GuardCost {
 	median := func(of func(GuardCost) time.Duration) time.Duration {
 		var list []time.Duration
@@ -109,7 +110,7 @@ func driveGuard(ctx context.Context, design string, callers int) (*load.Result, 
 	}
 }
 
-// A GuardedCall is a call of a server, of which a guard is a part.
+// A GuardedCall is a call of a server that includes a guard.
 type GuardedCall struct {
 	Busy  trial.Cell    // the server under load; it has right answers
 	Alone time.Duration // mean service time at one caller
@@ -129,11 +130,11 @@ func (c GuardedCall) InFlight() float64 {
 // Callers is the whole number of callers nearest to InFlight, at least 1.
 func (c GuardedCall) Callers() int { return max(1, int(math.Round(c.InFlight()))) }
 
-// CPU is that of the saturated resource per call, in nanoseconds, and whose it
-// is: the server's, or the generator's too where they share the cores. Of a
-// server whose processes are not known it is what everything else on its machine used,
-// if that is this one, and otherwise all that the generator left of as many cores:
-// as it is when CPU is the limit.
+// CPU is that of the saturated resource per call, in nanoseconds, and whose it is: the
+// server's, plus the generator's if they share the cores. For a server whose processes
+// are not known it is what everything else on its machine used, if that is this one,
+// and otherwise all that the generator left of as many cores: as it is when CPU is the
+// limit.
 func (c GuardedCall) CPU() (perCall float64, whose string) {
 	server, known := metric.ServerCPUPerOp.Of(c.Busy.Result)
 	ops := float64(c.Busy.Ops)
@@ -153,8 +154,9 @@ func (c GuardedCall) CPU() (perCall float64, whose string) {
 	return server, "the server"
 }
 
-// Throughput is how much of the throughput a guard in place of another can cost
-// at the most: its extra CPU ÷ that of a call. Negative: how much it can gain.
+// Throughput is how much of the throughput one guard instead of another can
+// cost at most: its extra CPU ÷ that of a call. Negative: how much it can
+// gain.
 func (c GuardedCall) Throughput(base, cand GuardCost) float64 {
 	perCall, _ := c.CPU()
 	return float64(cand.CPU-base.CPU) / perCall
@@ -174,5 +176,5 @@ func (c GuardedCall) Queues(g GuardCost) (share float64, yes bool) {
 	return share, share > queueing
 }
 
-// queueing is the share of time in use from which on a guard is a queue of its own.
+// queueing is the share of time in use at which a guard becomes a queue of its own.
 const queueing = 0.5

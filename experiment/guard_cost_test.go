@@ -53,8 +53,8 @@ func TestWhatAGuardCanChange(t *testing.T) {
 	}{
 		{guarded(1), 10_000, "the server", 0.03},                              // 1 s ÷ 100 000; 300 ÷ 10 000
 		{guarded(1, "cpu_shared"), 15_000, "server and generator", 0.02},      // and 0.5 s
-		{guarded(1, "generator_saturated"), 15_000, "which share", 0.02},      // likewise
-		{guarded(1, "generator_busy"), 15_000, "which share", 0.02},           // likewise, of a server that is not ours
+		{guarded(1, "generator_saturated"), 15_000, "which share", 0.02},      // and 0.5 s
+		{guarded(1, "generator_busy"), 15_000, "which share", 0.02},           // and 0.5 s, of a server that is not ours
 		{guarded(0), 15_000, "uses all that the generator leaves of 2", 0.02}, // (2 − 0.5) s
 		{near(1.7), 12_000, "everything on this machine", 0.025},              // (1.7 − 0.5) s
 		{near(0), 15_000, "uses all that the generator leaves of 2", 0.02},    // not known

@@ -18,15 +18,15 @@ func mistakeAt(path, format string, args ...any) *setting.Mistake {
 	return &setting.Mistake{Setting: setting.Setting{Path: path}, Index: -1, Problem: text}
 }
 
-// mistakes collects what is wrong with a file, so that all of it is said at
-// once.
+// mistakes collects what is wrong with a file, so that everything is reported
+// at once.
 type mistakes struct {
 	name string // of the text
-	// places says where the fields stand that the text gives.
+	// places has the places of the fields that the text gives.
 	places map[string]setting.Place
 	list   []*setting.Mistake
 	// unread holds the paths, and the names, of fields whose values could not be
-	// read: nothing else is said of them, and they are not called missing.
+	// read: nothing else is reported about them, and they are not called missing.
 	unread, unreadNames map[string]bool
 }
 
@@ -65,7 +65,7 @@ func (m *mistakes) addAt(at setting.Place, path, format string, args ...any) {
 	m.note(at, mistakeAt(path, format, args...))
 }
 
-// note adds a mistake unless it is there.
+// note adds a mistake unless it is noted already.
 func (m *mistakes) note(at setting.Place, found *setting.Mistake) {
 	found.At = at
 	if !slices.ContainsFunc(m.list, func(known *setting.Mistake) bool {
@@ -87,7 +87,7 @@ func (m *mistakes) leaveOut(path string) {
 	m.unread[path], m.unreadNames[names[len(names)-1]] = true, true
 }
 
-// anyUnread says whether the value of a field of one of the names was not read.
+// anyUnread reports whether the value of a field of one of the names was not read.
 func (m *mistakes) anyUnread(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return m.unreadNames[name] })
 }
@@ -100,7 +100,7 @@ func (m *mistakes) missing(path, format string, args ...any) {
 	}
 }
 
-// given says whether the text gives the field, whatever its value.
+// given reports whether the text gives the field, whatever its value.
 func (m *mistakes) given(path string) bool {
 	_, ok := m.places[path]
 	return ok

@@ -137,7 +137,7 @@ func tooDeep(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-// placeOf is where a token stands; a document without one begins at its top.
+// placeOf is the place of a token; a document without one begins at its top.
 func placeOf(t *token.Token) setting.Place {
 	if t == nil || t.Position == nil {
 		return setting.Place{Line: 1, Column: 1}

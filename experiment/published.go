@@ -36,7 +36,7 @@ func (p Published) figures(row []string) []report.PublishedFigure {
 	return list
 }
 
-// cell returns the row's text in a column, "" where there is no such column.
+// cell returns the row's text in a column, "" without such a column.
 func (p Published) cell(row []string, column string) string {
 	if i := slices.Index(p.Columns, column); i >= 0 && i < len(row) {
 		return row[i]

@@ -87,7 +87,7 @@ func (v *validator) extra(path string, p Published) {
 	}
 }
 
-// isOurs says whether a column has a meaning by itself.
+// isOurs reports whether a column has a meaning of its own.
 func isOurs(column string) bool {
 	return column == armColumn || column == vusColumn || metric.Name(column).Check() == nil
 }

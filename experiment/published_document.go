@@ -16,9 +16,9 @@ import (
 )
 
 // PublishedDocument returns what was published for an arm as a document, so that it
-// can be judged and compared like one of ours. Of the first published table that has
-// them it reads the number of VUs, throughput_per_s, response_mean_ns and, where they
-// stand there, completed and service_mean_ns (or else exchange_mean_ns: what an
+// can be judged and compared like one of ours. From the first published table that has
+// them it reads the number of VUs, throughput_per_s, response_mean_ns and, if the
+// table has them, completed and service_mean_ns (or else exchange_mean_ns: what an
 // iteration spent in the call itself). Only means are known, so all times of a row are
 // recorded at their mean: no percentile of such a document means anything, and a note
 // says so.

@@ -11,7 +11,7 @@ import (
 	"contend/setting"
 )
 
-// What stands behind several of the parser's messages; inValue is one of these.
+// What follows several of the parser's messages; inValue is one of these.
 const (
 	noField     = "this is not a field: it has no colon followed by a blank; expected NAME: VALUE"
 	indentation = "the indentation is wrong; expected the fields of one mapping in the same column and nested fields further right, all with spaces"
@@ -40,7 +40,7 @@ var plainWords = []struct{ message, words string }{
 }
 
 // syntax notes what the parser did not understand, in words that need no knowledge of it and at
-// the line that has to be mended.
+// the line that needs fixing.
 func (m *mistakes) syntax(err error, text string) {
 	var syntax yaml.Error
 	if !errors.As(err, &syntax) {
@@ -63,8 +63,8 @@ func (m *mistakes) syntax(err error, text string) {
 // secondColon is a line with a field in the value of a field.
 var secondColon = regexp.MustCompile(`^\s*(- )?[^\s"'#:][^:#]*: +[^"'\[{|>#][^#]*: `)
 
-// furtherIn is where a field stands that is one within the value of another, and why: the parser
-// names that value, also where the field is on the next line, indented further.
+// furtherIn is the place of a field within the value of another field, and why: the parser names
+// that value, even if the field is on the next line, indented further.
 func furtherIn(at setting.Place, lines []string) (setting.Place, string) {
 	if secondColon.MatchString(lines[at.Line-1] + " ") {
 		return at, "the value contains a colon and a blank, which only follow the name of a field; expected the value in quotes"

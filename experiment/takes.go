@@ -7,8 +7,8 @@ import (
 	"contend/trial"
 )
 
-// What is not known before it runs is taken to be as long as this, to tell how far an
-// experiment is: a block whose length is chosen, the start and the end of a process, and a
+// What is not known before it runs is assumed to take this long, to show the progress of
+// an experiment: a block whose length is chosen, the start and the end of a process, and a
 // command that measures by itself.
 const (
 	guessedBlock    = 100 * time.Millisecond
@@ -50,7 +50,7 @@ func (r *runner) diagnosisTakes(p Part) float64 {
 	return p.diagnosisTakes().Seconds()
 }
 
-// isDiagnosed says whether it can be said why the part's arms differ: they are driven and compared here.
+// isDiagnosed reports whether a diagnosis can explain why the part's arms differ: they are driven and compared here.
 func (p Part) isDiagnosed() bool { return !p.fromDocuments() && !p.Swept && len(p.Arms) > 1 }
 
 // takes is in floating point, as the longest designs are beyond a time.Duration.

@@ -35,7 +35,7 @@ func (f *File) validate(m *mistakes) {
 	v.analyses()
 }
 
-// partPath is where a part stands in the file.
+// partPath is the path of a part in the file.
 func partPath(i int) string { return fmt.Sprintf("parts[%d]", i) }
 
 // A validator looks for mistakes of sense. Paths with a dot at their end are
@@ -85,7 +85,7 @@ func (v *validator) partNames() {
 	}
 }
 
-// setup checks what can be said of the fields where they stand.
+// setup checks the fields on their own, at their places.
 func (v *validator) setup(prefix string, s Setup) {
 	v.target(prefix+"target", s.Target)
 	for _, name := range sortedKeys(s.Arms) {

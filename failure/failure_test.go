@@ -16,7 +16,7 @@ import (
 	"contend/failure"
 )
 
-// What an error says of a failure is found below whatever wraps it, and who wraps it knows more.
+// The failure of an error is found below whatever wraps it, and the wrapping error adds to it.
 func TestAll(t *testing.T) {
 	seven := 7
 	exited := failure.With(errors.New("exit status 7; end of its stderr: oh"), failure.Failure{Kind: failure.Exited, Exit: &seven, Cause: "exit status 7", Stream: "stderr", LastWords: []string{"oh"}})
@@ -50,7 +50,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// Why there is no connection goes by what the system says, not by its words.
+// Why connecting failed is decided by the system's error, not by its words.
 func TestConnecting(t *testing.T) {
 	dial := func(network, address string) error {
 		conn, err := net.Dial(network, address)

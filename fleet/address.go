@@ -23,17 +23,17 @@ const (
 	CredentialsVariable = "CONTEND_FLEET_CREDENTIALS"
 )
 
-// An Address is where coordinator and workers meet, and what lets them in. Who is in can have
-// workers send load, and what they may read, to anywhere.
+// An Address is where coordinator and workers meet, and what lets them in. Anyone let in can
+// have workers send load, and what they may read, to anywhere.
 type Address struct {
 	// URL is that of a NATS server, nats://host:port or tls://host:port, and may hold a user and a
 	// password.
 	URL   string
-	Token string // in the place of these
-	// Credentials is the path of a .creds file or of an nkey's seed, in the place of these.
+	Token string // instead of these
+	// Credentials is the path of a .creds file or of an nkey's seed, instead of these.
 	Credentials string
-	// CA is the path of the certificates, in PEM, of who vouches for the server, in the place of those that
-	// the system knows. A coordinator that listens itself is known by the token alone.
+	// CA is the path of the PEM certificates of the authorities that vouch for the server, instead of those
+	// that the system knows. A coordinator that listens itself is known by the token alone.
 	CA string
 	// Insecure allows a server that is not on this machine and does without TLS.
 	Insecure bool
@@ -81,14 +81,14 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// handshake is how long a connection may take to be made, on a busy machine, too.
+// handshake is how long making a connection may take, even on a busy machine.
 const handshake = 10 * time.Second
 
 // options are those of connections to the address.
 func (a Address) options(name string) ([]nats.Option, error) {
 	options := []nats.Option{nats.Name(name), nats.Token(a.Token), nats.MaxReconnects(-1), nats.Timeout(handshake),
 		nats.ReconnectWait(beat / 10), nats.PingInterval(2 * beat), nats.NoEcho(),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})} // who asks hears of it; the default prints it
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})} // callers get the error; the default handler prints it
 	if a.Credentials != "" {
 		seed, err := os.ReadFile(a.Credentials)
 		if err != nil {
@@ -112,8 +112,8 @@ func (a Address) options(name string) ([]nats.Option, error) {
 	return options, nil
 }
 
-// connect connects to the server, again and again where that is lost. A server that is not there yet is
-// waited for until ctx is done if there is somebody to be told so, once.
+// connect connects to the server, again and again if the connection is lost. It waits for a server that
+// does not listen yet until ctx is done, and calls waiting once, if that is set.
 func (a Address) connect(ctx context.Context, name string, waiting func(error)) (*nats.Conn, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (a Address) connect(ctx context.Context, name string, waiting func(error)) 
 	}
 }
 
-// absent says why there is no connection now, and what to do.
+// absent says why nothing is connected now, and what to do.
 func (a Address) absent(err error) error {
 	_, unresolved := errors.AsType[*net.DNSError](err)
 	slow, isNet := errors.AsType[net.Error](err)

@@ -21,8 +21,8 @@ import (
 	"contend/protocol"
 )
 
-// A coordinator that listens beyond its machine is known by the token, and by nothing else; who knows another one, or
-// speaks without TLS, is refused, and so is a server in between.
+// A coordinator that listens beyond its machine is known by the token, and by nothing else; peers with another token,
+// or without TLS, are refused, and so is a server in between.
 func TestTokenIsTheCertificate(t *testing.T) {
 	t.Parallel()
 	e, at, err := Serve("0.0.0.0:0", token, false)
@@ -149,7 +149,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// Who finds no fleet is told why, and what to do; a worker goes on waiting.
+// Without a fleet the error says why, and what to do; a worker goes on waiting.
 func TestNoFleet(t *testing.T) {
 	t.Parallel()
 	says := func(text string) Address {

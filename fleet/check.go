@@ -16,7 +16,7 @@ import (
 type Checkup struct {
 	Worker
 	// ClockBound is how far its clock may be off. Drift is by how much it ran faster than the
-	// coordinator's meanwhile, as a share of the time, known to DriftBound.
+	// coordinator's between two readings, as a share of the time, known to DriftBound.
 	ClockBound        time.Duration
 	Drift, DriftBound float64
 	Found             Measured
@@ -120,7 +120,8 @@ func (f *Fleet) ClockBounds(ctx context.Context, workers []Worker) []time.Durati
 }
 
 // Measured returns the workers with what each can send, which those that have not done so measure: 2 s.
-// Of one that cannot it remains unknown. Those of a single machine are alike and not asked.
+// If one cannot measure it, it remains unknown. The workers of a single machine are equal and not
+// asked.
 func (f *Fleet) Measured(ctx context.Context, workers []Worker) []Worker {
 	list := slices.Clone(workers)
 	if !slices.ContainsFunc(list, func(w Worker) bool { return w.Machine != list[0].Machine }) {

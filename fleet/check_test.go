@@ -14,13 +14,13 @@ import (
 	"contend/protocol"
 )
 
-// sends has a worker find that it can send so much.
+// sends has a worker find that it can send at this rate.
 func sends(perSec float64) func(context.Context) (float64, error) {
 	return func(context.Context) (float64, error) { return perSec, nil }
 }
 
-// A check finds what each worker can, and who is not of the version, busy, or does not reach the target; what a
-// worker can send it goes on saying.
+// A check finds what each worker can do, and which are of another version, busy, or do not reach the target; a
+// worker keeps reporting what it can send.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	at, server := engine(t), serve(t)
@@ -106,8 +106,9 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Workers that differ do as much as they can: their callers and iterations are divided by weights, of few
-// some have none, and of fewer callers than weights each is given the same. On one machine nothing is measured.
+// Workers that differ do as much as they can: their callers and iterations are divided by weights. If there are
+// few some workers get none, and if there are fewer callers than weights each gets the same. On one machine
+// nothing is measured.
 func TestWorkersOfDifferentStrength(t *testing.T) {
 	t.Parallel()
 	at, server := engine(t), serve(t)

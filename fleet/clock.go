@@ -8,17 +8,17 @@ import (
 // A clock is how far a worker's clock is ahead of the coordinator's, known to within bound.
 type clock struct{ ahead, bound time.Duration }
 
-// Of a clock the quickest of up to 8 exchanges counts; of many workers there are fewer each, as they hold up the
-// start. So many workers are asked at once: those of more would only wait for each other.
+// For a clock the quickest of up to 8 exchanges counts; many workers get fewer each, as they delay the start. So
+// many workers are asked at once: more would only wait for each other.
 const (
 	mostExchanges = 8
 	allExchanges  = 400
 	atOnce        = 16
 )
 
-// clockOf learns a worker's clock. Of an order that left at t1, came at t2, was answered at t3 and
-// whose reply came at t4 the clock is ahead by ((t2 − t1) + (t3 − t4)) ÷ 2, and off by half of the
-// round trip at most, (t4 − t1) − (t3 − t2), however that is divided (RFC 5905, section 8).
+// clockOf learns a worker's clock. If an order left at t1, came at t2, was answered at t3 and its reply
+// came at t4, the clock is ahead by ((t2 − t1) + (t3 − t4)) ÷ 2, and off by at most half of the
+// round trip, (t4 − t1) − (t3 − t2), however that is divided (RFC 5905, section 8).
 func (f *Fleet) clockOf(ctx context.Context, worker string, exchanges int) (best clock, err error) {
 	for i := range exchanges {
 		r, err := f.ask(ctx, worker, &order{})
@@ -33,7 +33,7 @@ func (f *Fleet) clockOf(ctx context.Context, worker string, exchanges int) (best
 	return best, nil
 }
 
-// until is the clock known before and after a run: what it drifted meanwhile is within the bound.
+// until is the clock known before and after a run: its drift between the two is within the bound.
 func (c clock) until(after clock) clock {
 	return clock{c.ahead, max(c.bound, after.bound) + (after.ahead - c.ahead).Abs()}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// What a clock drifts during a run is within the bound.
+// The drift of a clock during a run is within the bound.
 func TestClockDrift(t *testing.T) {
 	t.Parallel()
 	ms := time.Millisecond
@@ -22,8 +22,8 @@ func TestClockDrift(t *testing.T) {
 	}
 }
 
-// What is said of a clock holds, however late messages are and by whichever way they are later: the true offset is within
-// the bound, also while the clock drifts between two looks at it.
+// The bound of a clock holds, however late messages are and in whichever direction they are later: the true offset is
+// within the bound, even while the clock drifts between two looks at it.
 func TestClockIsWithinItsBound(t *testing.T) {
 	t.Parallel()
 	ms := time.Millisecond

@@ -43,8 +43,8 @@ import (
 // An Engine is a NATS server in this process.
 type Engine struct{ server *server.Server }
 
-// Serve opens an engine at an address, host:port; port 0 is a free one. Who connects needs the
-// token. Beyond this machine it speaks TLS, unless that is not wanted.
+// Serve opens an engine at an address, host:port; port 0 is a free one. Clients need the
+// token. Beyond this machine it speaks TLS, unless insecure is set.
 func Serve(address, token string, insecure bool) (*Engine, Address, error) {
 	host, text, err := net.SplitHostPort(address)
 	port, wrong := strconv.Atoi(text)
@@ -94,6 +94,6 @@ func machine() string {
 	if id, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {
 		return strings.TrimSpace(string(id))
 	}
-	name, _ := os.Hostname() // "" is that of all who have none
+	name, _ := os.Hostname() // "" is the name of all without one
 	return name
 }

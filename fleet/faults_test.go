@@ -22,7 +22,7 @@ import (
 	"contend/stat"
 )
 
-// A fault is what happens to a run of two workers, of which a is in this process and b in one of its own.
+// A fault is what happens to a run of two workers: a is in this process and b in one of its own.
 type fault struct {
 	engine func(t *testing.T) Address           // nil: one in this process
 	way    func(t *testing.T, at Address) *link // of b to it; nil: the way of all
@@ -41,7 +41,7 @@ type scenario struct {
 	fleet  *Fleet
 }
 
-// Of the iterations of a run each worker has a half, which take a second at least.
+// Each worker has half of the iterations of a run, which take a second at least.
 const iterations = 200
 
 // driven waits until so many requests have been made.
@@ -193,7 +193,7 @@ func killedEngine(after int64) fault {
 	}
 }
 
-// repeat says all that is said once more, up to 100 ms later.
+// repeat sends every message a second time, up to 100 ms later.
 func repeat(t *testing.T, s *scenario) {
 	conn, err := s.at.connect(t.Context(), "echo", nil)
 	if err != nil {
@@ -210,7 +210,7 @@ func repeat(t *testing.T, s *scenario) {
 	s.driven(t, iterations)
 }
 
-// tooLong has one who knows the token say more than messages may have.
+// tooLong has a peer with the token send a longer message than allowed.
 func tooLong(t *testing.T, s *scenario) {
 	s.driven(t, iterations/10)
 	for _, subject := range []string{helloSubject, orderPrefix + "x", pulseSubject} {
@@ -222,7 +222,7 @@ func tooLong(t *testing.T, s *scenario) {
 		defer conn.Close()
 		_ = conn.SetDeadline(time.Now().Add(testenv.Patience))
 		fmt.Fprintf(conn, "CONNECT {\"auth_token\":%q,\"verbose\":false}\r\nPUB %s %d\r\n", token, subject, maxMessage+1)
-		_, _ = conn.Write(make([]byte, maxMessage+1)) // the server has hung up meanwhile
+		_, _ = conn.Write(make([]byte, maxMessage+1)) // the server may have hung up
 		var said bytes.Buffer
 		_, _ = said.ReadFrom(conn)
 		if !strings.Contains(said.String(), "Maximum Payload") {
@@ -231,7 +231,7 @@ func tooLong(t *testing.T, s *scenario) {
 	}
 }
 
-// A coordinator that is killed has what it left freed by the next one, which is told.
+// The next coordinator frees what a killed one left, and is told.
 func TestFaultsOfTheCoordinator(t *testing.T) {
 	t.Parallel()
 	at, server := engine(t), serve(t)

@@ -19,7 +19,7 @@ func pack(target protocol.Target) (*scene, error) {
 	s := &scene{Target: map[string]setting.Value{}, Paths: map[string][]string{}, Files: map[string][]byte{}}
 	var errs []error
 	for name, value := range target {
-		value.Places, value.Path = nil, "" // where they stand in a file of the coordinator's
+		value.Places, value.Path = nil, "" // their places in a file of the coordinator's
 		s.Target[name] = value
 		switch name {
 		case "data_file", "rows", "requests":
@@ -70,7 +70,7 @@ func (s *scene) addProto(files, folders []string) error {
 	return nil
 }
 
-// addImported adds a file and what it imports, and says whether it is there.
+// addImported adds a file and what it imports, and reports whether the file exists.
 func (s *scene) addImported(name string, folders []string) bool {
 	for i, folder := range folders {
 		to := path.Join("import_path", strconv.Itoa(i), filepath.ToSlash(name))

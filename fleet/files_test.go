@@ -30,7 +30,7 @@ func write(t *testing.T, files map[string]string) (folder string) {
 	return folder
 }
 
-// What a target names is there on the other side, under names that its own rules find, and nothing else.
+// The files that a target names are on the other side, under names that its own rules find, and nothing else is.
 func TestFilesAreSent(t *testing.T) {
 	t.Parallel()
 	from := write(t, map[string]string{

@@ -43,7 +43,7 @@ type hosted struct {
 	heard time.Duration
 	last  *nats.Msg        // by which its coordinator asked how it is
 	calls map[int]*pending // by number
-	died  *response        // nil: it has not, unasked
+	died  *response        // how it exited on its own; nil: it has not
 
 	doing    sync.Mutex // of what follows: one thing at a time is done
 	server   trial.Server
@@ -59,7 +59,7 @@ type pending struct {
 	done []byte
 }
 
-// mostCalls is how many calls of a server are kept, of which the oldest have been answered.
+// mostCalls is how many calls of a server are kept; the oldest of them have been answered.
 const mostCalls = 64
 
 // handle answers a call, or has it done.
@@ -131,7 +131,7 @@ func (h *hosting) abandon(s *hosted) {
 		case <-s.ctx.Done():
 		}
 	}
-	_ = s.stop(context.Background()) // nobody is left to be told
+	_ = s.stop(context.Background()) // nobody is left to hear of it
 	h.forget(s)
 }
 
@@ -232,7 +232,7 @@ func (h *hosting) failed(err error) response {
 	return o
 }
 
-// measure does what is asked of counters and of a profiler, of which there is one each.
+// measure does what is asked of the counters and of the profiler; there is one of each.
 func (s *hosted) measure(c *call) (o response, err error) {
 	switch opened := s.counters != nil; {
 	case c.Do == doCounters:
@@ -313,7 +313,7 @@ func (s *hosted) stop(ctx context.Context) error {
 	return errors.Join(s.uncount(), s.unprofile(), s.server.Stop(ctx))
 }
 
-// await tells the coordinator that the server has ended, unless it was told to.
+// await tells the coordinator that the server has ended, unless it was asked to end.
 func (h *hosting) await(s *hosted) {
 	select {
 	case <-s.ctx.Done():
@@ -347,7 +347,7 @@ func (s *hosted) silentFor(now time.Duration) time.Duration {
 	return now - s.heard
 }
 
-// show tells whether the server lives, now and when it dies.
+// show reports whether the server lives, now and when it dies.
 func (s *hosted) show(m *nats.Msg) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -359,7 +359,7 @@ func (s *hosted) show(m *nats.Msg) {
 	_ = m.Respond(encode(response{}))
 }
 
-// isNew says whether a call was not made before; one that was is answered, now or once that is known.
+// isNew reports whether a call was not made before; one that was is answered, now or once that is known.
 func (s *hosted) isNew(m *nats.Msg, number int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"contend/finding"
 )
 
-// What of a worker is remarked upon, and what makes it unfit: conventions of this project. A clock
-// that is known to a millisecond lets loads begin together as on a local network, and one that is
-// known to 50 ms does not; 500 ppm is the most by which a clock is slewed to keep the time
+// What makes a worker worth a remark, and what makes it unfit: conventions of this project. A
+// clock that is known to a millisecond lets loads begin together as on a local network, and one
+// that is known to 50 ms does not; 500 ppm is the most by which a clock is slewed to keep the time
 // (adjtimex(2)).
 const (
 	knownWell  = time.Millisecond
@@ -136,7 +136,7 @@ func (c *Checkup) problems() (list []Problem) {
 	return list
 }
 
-// skew is how far apart two workers may have begun at the most.
+// skew is how far apart two workers may have begun at most.
 func skew(list []Checkup) time.Duration {
 	first, last := list[0].Found.BeganLate-list[0].ClockBound, list[0].Found.BeganLate+list[0].ClockBound
 	for _, c := range list {

@@ -18,8 +18,8 @@ type measuring struct {
 
 // Measured is what a worker found.
 type Measured struct {
-	BeganLate time.Duration `json:"began_late_ns"` // after the moment that it was told
-	// Elsewhere is the share of its machine's CPU time that others used, 0 to 1; 0 also: not known.
+	BeganLate time.Duration `json:"began_late_ns"` // after the moment that was ordered
+	// Elsewhere is the share of its machine's CPU time that others used, 0 to 1; also 0 if not known.
 	Elsewhere float64 `json:"elsewhere"`
 	// LimitPerSec is how many requests a second it can send; 0: not known, because of Unmeasured.
 	LimitPerSec float64 `json:"limit_per_s"`

@@ -11,9 +11,9 @@ import (
 	"contend/setting"
 )
 
-// What is said where: workers say who they are on helloSubject, coordinators that they are there on
-// pulseSubject; each worker is given orders, and each coordinator asked for what it offers, on a
-// subject of its own; and what a run has come to is told on one of its session.
+// What each subject is for: workers announce themselves on helloSubject, coordinators on
+// pulseSubject; each worker gets orders, and each coordinator requests for what it offers, on a
+// subject of its own; and the progress of a run is published on one of its session.
 const (
 	helloSubject      = "contend.hello"
 	pulseSubject      = "contend.pulse"
@@ -22,8 +22,8 @@ const (
 	livePrefix        = "contend.live."
 )
 
-// Everybody says that they are there each beat; who has not for as long as silence is gone. Who gets no
-// answer asks again after patience.
+// Everybody announces itself each beat; a peer that has not for as long as silence is gone. A peer
+// without an answer asks again after patience.
 const (
 	beat     = time.Second
 	silence  = 10 * time.Second
@@ -79,7 +79,7 @@ type opening struct {
 	Share pace.Share `json:"share"`
 	Name  string     `json:"name"`  // of the coordinator
 	Pulse uint64     `json:"pulse"` // its last one
-	// Measure asks it to measure itself, in the place of making callers.
+	// Measure asks it to measure itself instead of making callers.
 	Measure *measuring `json:"measure,omitempty"`
 }
 
@@ -104,7 +104,7 @@ type fetching struct {
 	Offset  int    `json:"offset"`
 }
 
-// A reply answers an order. Behind it comes the first piece of the result of a run.
+// A reply answers an order. The first piece of the result of a run follows it.
 type reply struct {
 	Error string `json:"error,omitempty"`
 	// Got and Sent are when the order came and the reply left, by the worker's clock.
@@ -113,7 +113,7 @@ type reply struct {
 	Result parcel        `json:"result,omitzero"`
 }
 
-// encode returns a message, of which no type can fail to be encoded.
+// encode returns a message; encoding never fails for these types.
 func encode(message any) []byte {
 	text, err := json.Marshal(message)
 	if err != nil {
@@ -122,16 +122,16 @@ func encode(message any) []byte {
 	return text
 }
 
-// withPiece returns a message and a piece behind it, which a zero byte separates: JSON has none.
+// withPiece returns a message followed by a piece; a zero byte separates them, which JSON does not have.
 func withPiece(message any, piece []byte) []byte {
 	return append(append(encode(message), 0), piece...)
 }
 
-// decode reads a message, and returns the piece behind it.
+// decode reads a message, and returns the piece after it.
 func decode(b []byte, message any) (piece []byte, err error) {
 	text, piece, _ := bytes.Cut(b, []byte{0})
 	return piece, json.Unmarshal(text, message)
 }
 
-// same says whether a plan is that which was sent: what one of two builds does not know is missing from it.
+// same reports whether a plan is that which was sent: what one of two builds does not know is missing from it.
 func same(sent json.RawMessage, plan load.Plan) bool { return bytes.Equal(sent, encode(plan)) }

@@ -14,10 +14,10 @@ type parcel struct {
 	Digest string `json:"digest"` // SHA-256
 }
 
-// maxMessage bounds a message, as NATS servers do by default, and piece what of a parcel goes into one.
-// Of a result the first piece comes unasked, and is shorter: what a thousand workers send at once is then
-// less than what a server keeps for one client, 64 MiB. mostContent bounds what anybody can be
-// made to keep.
+// maxMessage bounds a message, as NATS servers do by default, and piece what part of a parcel goes into
+// one. The first piece of a result comes unasked, and is shorter: what a thousand workers send at once is
+// then less than what a server keeps for one client, 64 MiB. mostContent bounds what anybody can be made
+// to keep.
 const (
 	maxMessage  = 1 << 20
 	piece       = maxMessage / 2
@@ -30,7 +30,7 @@ func parcelOf(content []byte) parcel {
 	return parcel{len(content), hex.EncodeToString(sum[:])}
 }
 
-// pieceAt returns the piece of content at an offset, which may be anybody's; nil: there is none.
+// pieceAt returns the piece of content at an offset, which may be anybody's; nil past the end.
 func pieceAt(content []byte, offset int) []byte {
 	if offset < 0 || offset >= len(content) {
 		return nil

@@ -83,7 +83,7 @@ func (f *Fleet) Start(ctx context.Context, name string, s trial.Setup, generator
 	return r, nil
 }
 
-// drivesAlone says whether its worker is the one generator of its machine.
+// drivesAlone reports whether its worker is the one generator of its machine.
 func (r *remote) drivesAlone(generators []Worker) bool {
 	here := slices.DeleteFunc(slices.Clone(generators), func(g Worker) bool { return g.Machine != r.worker.Machine })
 	return len(here) == 1 && here[0].ID == r.worker.ID
@@ -100,7 +100,7 @@ func (r *remote) reachable(generators []Worker) error {
 		r.worker.Name, r.name, host, generators[i].Name)
 }
 
-// watch tells the worker that the coordinator is there, until ctx is done, and notes that it has gone.
+// watch sends the worker signs of life until ctx is done, and notes that it has gone.
 func (r *remote) watch(ctx context.Context) {
 	every := time.NewTicker(beat)
 	defer every.Stop()
@@ -137,7 +137,7 @@ func (r *remote) gone() error {
 	return r.theirs(failure.About("server "+r.name+": ", errGone, failure.Failure{Server: r.name}))
 }
 
-// isStarted says whether the worker has to know of the server.
+// isStarted reports whether the worker has to know of the server.
 func (r *remote) isStarted() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,7 +153,7 @@ func (r *remote) die(err error) {
 	}
 }
 
-// ask makes a call until it is answered, for as long as the worker says that it is there.
+// ask makes a call until it is answered, for as long as the worker shows signs of life.
 func (r *remote) ask(ctx context.Context, c call) (o response, err error) {
 	r.mu.Lock()
 	r.number++
@@ -259,14 +259,14 @@ func (r *remote) Watch() (stop func() trial.Waits) {
 // Done is closed when the server has ended, or its worker is gone.
 func (r *remote) Done() <-chan struct{} { return r.ended }
 
-// Err says how it ended unasked.
+// Err says how it exited on its own.
 func (r *remote) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
 }
 
-// Stop ends the server. That of a worker that is gone, it ends itself.
+// Stop ends the server. A worker that is gone ends its own.
 func (r *remote) Stop(ctx context.Context) error {
 	defer r.quit()
 	select {

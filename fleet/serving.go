@@ -28,8 +28,8 @@ const servingPrefix = "contend.serving."
 type call struct {
 	From   string `json:"from"`
 	Server string `json:"server"` // this start of it
-	// Number counts the server's calls from 1; 0 shows that the coordinator is there, and asks whether
-	// the server is.
+	// Number counts the server's calls from 1; 0 is a sign of life of the coordinator, and asks for
+	// one of the server.
 	Number int           `json:"number,omitempty"`
 	Start  *starting     `json:"start,omitempty"`
 	Do     deed          `json:"do,omitempty"`
@@ -94,7 +94,7 @@ const (
 // An response is what a call has come to.
 type response struct {
 	Failure *refusal          `json:"failure,omitempty"`
-	Ended   bool              `json:"ended,omitempty"` // the server, unasked
+	Ended   bool              `json:"ended,omitempty"` // the server exited on its own
 	Addrs   map[string]string `json:"addrs,omitempty"`
 	Layout  *placement.Layout `json:"layout,omitempty"` // of a start that has a Placement
 	Sample  subject.Sample    `json:"sample,omitzero"`
@@ -103,7 +103,7 @@ type response struct {
 	Samples []byte            `json:"samples,omitempty"` // packed
 }
 
-// A refusal is an error of which is told what its reader asks.
+// A refusal is an error with the properties that its reader checks.
 type refusal struct {
 	Text        string                 `json:"text"`
 	Values      *failure.Failure       `json:"values,omitempty"`      // of a server that could not be measured
@@ -146,7 +146,7 @@ func (f *refusal) As(target any) bool {
 	return false
 }
 
-// named are samples in which each frame stands once.
+// named are samples with each frame once.
 type named struct {
 	Period        time.Duration  `json:"period_ns"`
 	Lost          int64          `json:"lost,omitempty"`
@@ -163,7 +163,7 @@ type place struct {
 // mostSamples bounds what a worker can make a coordinator unpack.
 const mostSamples = 64 << 20
 
-// packSamples packs samples: 5000 stacks of 40 frames take some 100 kB.
+// packSamples packs samples: 5000 stacks of 40 frames take about 100 kB.
 func packSamples(s *why.Samples) []byte {
 	n := named{Period: s.Period, Lost: s.Lost, KernelMissing: s.KernelMissing}
 	index := map[symbol.Frame]int{}

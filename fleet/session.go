@@ -16,8 +16,8 @@ import (
 	"contend/protocol"
 )
 
-// A session is the callers that a worker has, from their opening to their end. What it is asked to
-// do it does in turn, on a goroutine of its own.
+// A session is the callers that a worker has, from their opening to their end. It carries out
+// orders in turn, on a goroutine of its own.
 type session struct {
 	id    string
 	tasks chan task
@@ -28,7 +28,7 @@ type session struct {
 	target  load.Target
 	callers *load.Session
 	folder  string  // of the files that were sent; "": there are none
-	limit   float64 // that was measured in the place of making callers; 0: it was not
+	limit   float64 // that was measured instead of making callers; 0: none was
 }
 
 // A task is what an order asks for.
@@ -131,7 +131,7 @@ func (s *session) open(ctx context.Context, w *worker, from string, o *opening) 
 	return err
 }
 
-// drive drives the callers once and returns the result as it is sent. What they have come to is told
+// drive drives the callers once and returns the result as it is sent. Their progress is published
 // each second.
 func (s *session) drive(ctx context.Context, w *worker, d *driving) ([]byte, error) {
 	if s.callers == nil {

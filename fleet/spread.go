@@ -15,7 +15,7 @@ const (
 	oddSilent = 3 * time.Second
 )
 
-// spread is how workers compare, by what each has told; those of which nothing is known yet are left out.
+// spread is how workers compare, by what each has reported; workers without a report yet are left out.
 func (d *drive) spread(told map[string]glance, elapsed time.Duration) *load.Spread {
 	s := &load.Spread{Generators: len(d.workers), LeastPerSec: math.Inf(1)}
 	rates, shares := make([]float64, len(d.workers)), []float64{}

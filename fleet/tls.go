@@ -13,9 +13,9 @@ import (
 )
 
 // A coordinator that listens beyond its machine has no certificate that anybody vouches for. Its key is made of the
-// token, which workers have, too: who shows that key knows the token, and nobody else can stand in between.
-// That the key is public lets who can connect try tokens without asking, so that a token must be long, and
-// each try takes rounds of PBKDF2 (RFC 8018; OWASP's figure for SHA-256).
+// token, which workers also have: whoever shows that key knows the token, and nobody else can intercept. As the key
+// is public, anyone who can connect can try tokens without asking, so a token must be long, and each try takes
+// rounds of PBKDF2 (RFC 8018; OWASP's figure for SHA-256).
 const (
 	rounds        = 600_000
 	shortestToken = 16 // in bytes

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// mostWeight bounds weights, so that arrivals are spread finely, and uneven is by how much more than
-// another a worker may be asked for, of what each can do: about what two measurements of equal
-// machines beside other programs differ by.
+// mostWeight bounds weights, so that arrivals are spread finely. uneven is by how much more than
+// another a worker may be asked for, relative to what each can do: about what two measurements of
+// equal machines with other programs running differ by.
 const (
 	mostWeight = 8
 	uneven     = 1.5
@@ -21,8 +21,9 @@ func sum(weights []int) (all int) {
 }
 
 // Weights returns what share of a load workers are given, each at least 1: the smallest numbers with
-// which none is asked for over 1.5 times as much as another, of what each can do; where none up to 8
-// are, those that come closest. Where that is not known of all, they are equal.
+// which no worker is asked for over 1.5 times as much as another, relative to what each can do; if
+// no numbers up to 8 achieve that, those that come closest. If it is not known for all, they are
+// equal.
 func Weights(workers []Worker) []int {
 	most := 0.0
 	for _, w := range workers {

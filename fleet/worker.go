@@ -160,8 +160,8 @@ func (w *worker) hello() {
 	_ = w.conn.Publish(helloSubject, encode(self)) // soon it is said again
 }
 
-// follow heeds the pulse of a coordinator: a new one is told who is there, and what the worker's own one
-// does not have any more has ended.
+// follow heeds the pulse of a coordinator: the worker announces itself to a new one, and what its own
+// one no longer has is ended.
 func (w *worker) follow(m *nats.Msg) {
 	var p pulse
 	if json.Unmarshal(m.Data, &p) != nil {
@@ -285,7 +285,7 @@ func (w *worker) answer(s *session) {
 	}
 }
 
-// reply answers an order, with the beginning of the content behind it.
+// reply answers an order, followed by the beginning of the content.
 func (w *worker) reply(m *nats.Msg, got time.Duration, err error, content []byte) {
 	r := reply{Got: got}
 	switch {
@@ -318,7 +318,7 @@ func request(ctx context.Context, conn *nats.Conn, subject string, message []byt
 	short, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	m, err := conn.RequestWithContext(short, subject, message)
-	if err != nil && short.Err() == nil { // at once, because nobody is there now
+	if err != nil && short.Err() == nil { // at once, because nobody answers now
 		select {
 		case <-short.Done():
 		case <-time.After(patience / 4):

@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// How long callers and the owner wait before they park. Giving way puts a
-// goroutine in the scheduler's global queue, behind one lock; when callers do
-// so on every P they meet there. So the owner, having found nothing, keeps its P
-// for about half a microsecond first, during which the callers on other Ps publish
-// and give way alone. It looks seldom, so as not to take the line with the
-// requests from them each time.
+// How long callers and the owner wait before they park. Yielding puts a goroutine
+// in the scheduler's global queue, which has one lock; when callers do so on every
+// P they contend for it. So the owner, having found nothing, keeps its P for about
+// half a microsecond first, during which only the callers on other Ps publish and
+// yield. It looks seldom, so as not to take the line with the requests from them
+// each time.
 const (
 	callerYields = 16
 	ownerYields  = 4
@@ -27,7 +27,7 @@ type batch[S, A, R any] struct {
 	head    atomic.Pointer[slot[A, R]] // youngest request, nil, &asleep or &gone
 	_       pad
 	rack    rack[A, R]
-	looks   int           // ownerLooks, or 0 where callers cannot run meanwhile
+	looks   int           // ownerLooks, or 0 if callers cannot run during the looks
 	alarm   chan struct{} // capacity 1: one token for each time that asleep is replaced
 	stopped chan struct{}
 	asleep  slot[A, R] // as head: the owner waits for the alarm

@@ -116,8 +116,8 @@ func (c *combining[S, A, R]) push(s *slot[A, R]) {
 	}
 }
 
-// serve executes the stack, then what is published, and more that comes meanwhile.
-// It is called by the holder of the lock, who no longer has it afterwards.
+// serve executes the stack, then what is published, and what comes during that. It
+// is called by the holder of the lock, who no longer has it afterwards.
 func (c *combining[S, A, R]) serve(stack *slot[A, R]) {
 	for served := 0; ; {
 		served += c.run(stack)

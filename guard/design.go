@@ -13,8 +13,8 @@ const (
 	// Linearizable: every operation takes effect at one moment between its
 	// call and its return, and every value fits that order.
 	Linearizable Consistency = "linearizable"
-	// Quiescent: exact once no addition is in progress; a value read meanwhile
-	// may be one that the number never had.
+	// Quiescent: exact once no addition is in progress; a value read during one may
+	// be one that the number never had.
 	Quiescent Consistency = "quiescent"
 )
 

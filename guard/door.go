@@ -66,8 +66,8 @@ func (d *door) leave() {
 	}
 }
 
-// shutAndWait refuses callers from now on and waits until those inside have
-// left. It is called once.
+// shutAndWait refuses new callers and waits until those inside have left. It is
+// called once.
 func (d *door) shutAndWait() {
 	if d.inside.Add(shut) != shut {
 		<-d.empty

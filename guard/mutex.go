@@ -47,7 +47,7 @@ func (m *mutexed[S]) Do(ctx context.Context, f func(*S)) error {
 	return nil
 }
 
-// A lock of type L protects closed and what stands beside it.
+// A lock of type L protects closed and the state that embeds it.
 type lock[L any, P interface {
 	*L
 	sync.Locker

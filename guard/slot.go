@@ -28,7 +28,7 @@ const (
 	taken     uint32 = 1 << iota // execution has begun
 	abandoned                    // the caller has left
 	parked                       // the caller waits for a token
-	done                         // the answer is there
+	done                         // the answer has come
 	heir                         // no answer: the caller now holds the lock (combining only)
 
 	settled = done | heir

@@ -13,7 +13,7 @@ func (e *ender) Header(int, *Header, bool) error { return nil }
 func (e *ender) Data(int, []byte) error          { return nil }
 func (e *ender) End(slot int, _ error)           { e.free = append(e.free, slot) }
 
-// BenchmarkCall is what a call costs beside the network: building a request
+// BenchmarkCall is what a call costs without the network: building a request
 // and parsing its answer (header, a small message, trailers), 50 at a time on
 // one connection.
 func BenchmarkCall(b *testing.B) {

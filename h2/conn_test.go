@@ -9,7 +9,7 @@ import (
 	"contend/errkind"
 )
 
-// A recorder writes down what it is told.
+// A recorder writes down its calls.
 type recorder struct {
 	events []string
 	body   map[int]int // bytes since the last other event
@@ -101,7 +101,7 @@ func TestGreeting(t *testing.T) {
 	}
 }
 
-// What frames of a server mean, and what is said to them.
+// What frames of a server mean, and the responses to them.
 func TestFrames(t *testing.T) {
 	for _, test := range []struct {
 		name, in string
@@ -200,7 +200,7 @@ func receive(c *Conn, in []byte, pieces int) (out []byte, err error) {
 	return out, err
 }
 
-// What is not HTTP/2 is found out by the first frame.
+// A protocol other than HTTP/2 is detected by the first frame.
 func TestForeign(t *testing.T) {
 	for _, in := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", string(unhex(t, answered)), string(unhex(t, ack))} {
 		if _, err := one(t, &recorder{}).Receive(nil, []byte(in)); err != errForeign {
@@ -212,7 +212,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// What the owner refuses is reset, and the rest of it is ignored.
+// An answer that the owner refuses is reset, and the rest of it is ignored.
 func TestRefusal(t *testing.T) {
 	for what, end := range map[string]string{"header": "0 end refused", "data": "0 data 1|0 end refused"} {
 		r := &recorder{refuse: what}

@@ -10,9 +10,9 @@ import (
 // The errors of streams and connections that a server may cause. Those that
 // tell more are made where they occur; each is a *errkind.Error.
 var (
-	// ErrUnprocessed ends a stream of which the server says that it did nothing
-	// with it, by GOAWAY or REFUSED_STREAM: sending the request again is safe (RFC
-	// 9113, section 8.7).
+	// ErrUnprocessed ends a stream that the server says it did not process, by
+	// GOAWAY or REFUSED_STREAM: sending the request again is safe (RFC 9113,
+	// section 8.7).
 	ErrUnprocessed error = &errkind.Error{Kind: errkind.Closed, Err: errors.New("HTTP/2: the server did not process the request")}
 
 	// ErrCancelled ends a stream that the server reset because nobody needs it any

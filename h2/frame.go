@@ -48,7 +48,7 @@ const (
 	codeBytes, pingBytes = 4, 8
 )
 
-// A frameHeader is what stands before each frame's payload.
+// A frameHeader precedes each frame's payload.
 type frameHeader struct {
 	length int
 	kind   byte

@@ -15,7 +15,7 @@ const (
 // A Header is what one header block says. It is valid during the call that
 // hands it out.
 type Header struct {
-	// Status is that of an answer, 200 to 999; 0 stands for trailers.
+	// Status is that of an answer, 200 to 999; 0 for trailers.
 	Status int
 
 	text      []byte // names and values, one after another
@@ -38,7 +38,7 @@ func (h *Header) Field(i int) (name, value []byte) {
 	return h.text[f.name:f.value], h.text[f.value:f.end]
 }
 
-// Get returns the value of the first field of a name, nil if there is none.
+// Get returns the value of the first field of a name, nil without such a field.
 func (h *Header) Get(name string) []byte {
 	for i := range h.fields {
 		if n, value := h.Field(i); string(n) == name {

@@ -152,9 +152,9 @@ func appendInteger(dst []byte, flags byte, prefix, value int) []byte {
 }
 
 // appendLiteral writes a field whose value is in no table: to be added to the
-// dynamic table or not. What is added is written once per connection, and its
-// strings are Huffman coded where that is shorter, as other clients do; others
-// are not: servers read them faster so.
+// dynamic table or not. Added fields are written once per connection, and their
+// strings are Huffman coded if that is shorter, as other clients do; others are
+// not, as servers read them faster so.
 func appendLiteral(dst []byte, f Field, index bool) []byte {
 	name, _ := staticIndex(f)
 	if index {

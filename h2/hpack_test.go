@@ -184,7 +184,7 @@ func TestMalformedHeaders(t *testing.T) {
 	}
 }
 
-// A small block stands for as much as its indexes multiply, up to a limit.
+// A small block expands to as much as its indexes multiply, up to a limit.
 func TestHeaderBomb(t *testing.T) {
 	var d decoder
 	d.reset()
@@ -201,7 +201,7 @@ func TestHeaderBomb(t *testing.T) {
 	}
 }
 
-// What is known is forgotten when the table changes.
+// Known fields are forgotten when the table changes.
 func TestKnownHeaders(t *testing.T) {
 	var d decoder
 	d.reset()
@@ -230,7 +230,7 @@ func must(t *testing.T, d *decoder, block []byte) *Header {
 	return h
 }
 
-// Whatever a sequence of blocks says, it says to another implementation too.
+// Whatever a sequence of blocks says, it says the same to another implementation.
 func FuzzDecode(f *testing.F) {
 	f.Add(unhex(f, "400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572"), []byte{0xbe, 0xbe})
 	f.Add(unhex(f, "4882 6402 5885 aec3 771a 4b61 96d0 7abe 9410 54d4 44a8 2005 9504 0b81 66e0 82a6 2d1b ff"), unhex(f, "4883 640e ffc1 c0bf"))

@@ -20,9 +20,9 @@ type Request struct {
 // A form is one way to write the header.
 type form struct {
 	block []byte
-	// frames are all frames of the request, ready but for the stream's number,
-	// and data is where the DATA frame begins, 0 for none. A request that does
-	// not fit two frames has none.
+	// frames are all frames of the request, ready except for the stream's number,
+	// and data is where the DATA frame begins, 0 without one. A request that does
+	// not fit two frames has no frames.
 	frames []byte
 	data   int
 }

@@ -81,7 +81,7 @@ func (c *Conn) ping(h frameHeader, p []byte) error {
 	return c.reply(frameHeader{length: pingBytes, kind: framePing, flags: flagAck}, p)
 }
 
-// reply answers a frame, unless the server sends nothing but such frames.
+// reply answers a frame, unless the server sends only such frames.
 func (c *Conn) reply(h frameHeader, p []byte) error {
 	if c.replies++; c.replies > maxReplies {
 		return errFlood

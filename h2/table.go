@@ -2,7 +2,7 @@ package h2
 
 // tableSize is the largest dynamic table that either side may have without
 // being asked (RFC 9113, section 6.5.2), and entryOverhead what each entry
-// counts beside its bytes (RFC 7541, section 4.1).
+// counts in addition to its bytes (RFC 7541, section 4.1).
 const (
 	tableSize     = 4096
 	entryOverhead = 32

@@ -85,8 +85,8 @@ func (h *Histogram) figures() document {
 	}
 }
 
-// refine replaces the bucket limits that stand for minimum, maximum and mean after
-// decoding by the exact ones of doc, if they are possible, and checks the rest.
+// refine replaces the bucket limits that decoding put for minimum, maximum and
+// mean by the exact ones of doc, if they are possible, and checks the rest.
 func (h *Histogram) refine(doc document) error {
 	if doc.Count != h.Count() {
 		return fmt.Errorf("count is %d, but hdr holds %d", doc.Count, h.Count())

@@ -189,7 +189,7 @@ func FuzzUnmarshalJSON(f *testing.F) {
 	})
 }
 
-// FuzzHDR reaches behind base64, zlib and their checksums.
+// FuzzHDR reaches past base64, zlib and their checksums.
 func FuzzHDR(f *testing.F) {
 	f.Add(int32(3), int64(1), int64(time.Hour), []byte{0, 2})
 	f.Add(int32(0), int64(1<<60), int64(math.MaxInt64), []byte{1, 4, 6})

@@ -133,7 +133,7 @@ func (h *Histogram) Merge(o *Histogram) {
 	h.take(o, o.count)
 }
 
-// take adds what another histogram knows beside its buckets, and a count.
+// take adds what another histogram knows apart from its buckets, and a count.
 func (h *Histogram) take(o *Histogram, count int64) {
 	if h.count == 0 || o.min < h.min {
 		h.min = o.min

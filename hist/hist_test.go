@@ -168,7 +168,7 @@ type spy int
 func (*spy) Helper()                 {}
 func (s *spy) Fatalf(string, ...any) { *s++ }
 
-// durations draws values of every magnitude, out of range too.
+// durations draws values of every magnitude, also out of range.
 func durations() *rapid.Generator[time.Duration] {
 	return rapid.Map(rapid.Uint64(), func(u uint64) time.Duration { return time.Duration(u >> (u % 64)) })
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// An Interval is one line of a HdrHistogram log: what was recorded from Start on
-// for Length.
+// An Interval is one line of a HdrHistogram log: what was recorded for Length,
+// beginning at Start.
 type Interval struct {
 	// Tag names one of several series in a log; it may be empty and has no comma,
 	// space or line break.

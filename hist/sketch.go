@@ -14,8 +14,8 @@ import (
 
 // A Sketch sums up numbers of any sign and size: their count, sum and extremes, and their quantiles,
 // which are exact while there are at most 64 different numbers and at most SketchError of the number
-// off beyond that. Sketches add up to the same in any order, but for the rounding of sums. The zero
-// value has none. It is not safe for concurrent use.
+// off beyond that. Sketches add up to the same in any order, except for the rounding of sums. The
+// zero value is empty. It is not safe for concurrent use.
 type Sketch struct {
 	count    int64
 	sum      float64
@@ -23,9 +23,9 @@ type Sketch struct {
 	// exact are the different numbers, in the order of their first, until there are too many.
 	exact []sketched
 	// blocks count the numbers by sign and exponent, their upper twelve bits, and then by the next
-	// sketchBits of them; nil: there is none.
+	// sketchBits of them; nil while the numbers are exact.
 	blocks map[uint16]*[1 << sketchBits]int64
-	// latest is the block that was counted in last, number latestBlock: most often the next one, too.
+	// latest is the block that was counted in last, number latestBlock, which is most often also the next one.
 	latest      *[1 << sketchBits]int64
 	latestBlock uint16
 }
@@ -39,8 +39,8 @@ type sketched struct {
 const (
 	maxExact   = 64
 	sketchBits = 9
-	// SketchError is how far a quantile is off at the most, as a share of it: half of a bucket, whose
-	// width is the last of the bits of the mantissa that are told apart.
+	// SketchError bounds how far a quantile is off, as a share of it: half of a bucket, whose width
+	// is the last bit of the mantissa that counts.
 	SketchError = 1.0 / (2 << sketchBits)
 )
 
@@ -127,7 +127,7 @@ func (s *Sketch) Merge(o *Sketch) {
 	}
 }
 
-// IsZero says whether there are no numbers.
+// IsZero reports whether there are no numbers.
 func (s Sketch) IsZero() bool { return s.count == 0 }
 
 // Count returns how many numbers there are.
@@ -136,13 +136,13 @@ func (s *Sketch) Count() int64 { return s.count }
 // Sum returns their sum.
 func (s *Sketch) Sum() float64 { return s.sum }
 
-// Min returns the least of them, 0 where there is none.
+// Min returns the least of them, 0 without any.
 func (s *Sketch) Min() float64 { return s.min }
 
-// Max returns the greatest of them, 0 where there is none.
+// Max returns the greatest of them, 0 without any.
 func (s *Sketch) Max() float64 { return s.max }
 
-// Mean returns their arithmetic mean, 0 where there is none.
+// Mean returns their arithmetic mean, 0 without any.
 func (s *Sketch) Mean() float64 {
 	if s.count == 0 {
 		return 0
@@ -151,8 +151,8 @@ func (s *Sketch) Mean() float64 {
 }
 
 // Quantile returns the number at rank q·(count − 1), from 0 for the least; between two ranks it is
-// interpolated linearly (Hyndman and Fan, Sample Quantiles in Statistical Packages, 1996,
-// definition 7). 0 ≤ q ≤ 1. 0 where there is none.
+// interpolated linearly (Hyndman and Fan, Sample Quantiles in Statistical Packages, 1996, definition
+// 7). 0 ≤ q ≤ 1. 0 without any number.
 func (s *Sketch) Quantile(q float64) float64 {
 	if s.count == 0 {
 		return 0
@@ -225,7 +225,7 @@ func (s Sketch) MarshalJSON() ([]byte, error) {
 	return json.Marshal(sent)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. What cannot be is an error.
+// UnmarshalJSON reads what MarshalJSON wrote. Impossible values are an error.
 func (s *Sketch) UnmarshalJSON(text []byte) error {
 	var sent sentSketch
 	if err := json.Unmarshal(text, &sent); err != nil {

@@ -26,8 +26,8 @@ func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 	return AppendSparse(b, h.filled()), nil
 }
 
-// MergeBinary adds what AppendBinary wrote and returns what follows it. What is damaged or
-// impossible is an error, and h is then unchanged.
+// MergeBinary adds what AppendBinary wrote and returns what follows it. Damaged or
+// impossible data is an error, and h is then unchanged.
 func (h *Histogram) MergeBinary(b []byte) (rest []byte, err error) {
 	if len(b) == 0 || b[0] != Geometry {
 		return nil, fmt.Errorf("hist: no histogram of geometry %d", Geometry)
@@ -121,9 +121,9 @@ func (v *varints) err() error {
 	return nil
 }
 
-// Cover returns counts by bucket, the first of which is first, with room for the buckets from one to
-// another: as they are where they have it, else a copy that begins and ends with a multiple of
-// step, which is a power of two.
+// Cover returns counts by bucket, starting at bucket first, with room for the buckets from one to
+// another: unchanged if they have it, else a copy that begins and ends with a multiple of step,
+// which is a power of two.
 func Cover(first int, counts []int64, from, to, step int) (int, []int64) {
 	low, high := from&^(step-1), to&^(step-1)+step
 	if len(counts) > 0 {
@@ -140,7 +140,7 @@ func Cover(first int, counts []int64, from, to, step int) (int, []int64) {
 }
 
 // AppendSparse appends buckets with their counts, none of them 0, in ascending order: how many there
-// are, and for each how many buckets were passed over and its count, as unsigned varints.
+// are, and for each how many buckets were skipped and its count, as unsigned varints.
 func AppendSparse(b []byte, buckets iter.Seq2[int, int64]) []byte {
 	var bars []byte
 	filled, next := uint64(0), 0
@@ -152,8 +152,8 @@ func AppendSparse(b []byte, buckets iter.Seq2[int, int64]) []byte {
 }
 
 // ReadSparse reads what AppendSparse wrote of so many buckets, whose counts together are at most
-// most, and returns what follows it. each is called for each that is there, in ascending order,
-// also before what is damaged.
+// most, and returns what follows it. It calls each for each bucket, in ascending order, even for
+// those before damaged data.
 func ReadSparse(b []byte, buckets int, most uint64, each func(bucket int, n int64)) (rest []byte, err error) {
 	in := varints{all: b}
 	bucket := -1

@@ -68,7 +68,7 @@ func TestBinaryMergesExactly(t *testing.T) {
 	}
 }
 
-// What does not fit itself is refused and changes nothing.
+// Data that contradicts itself is refused and changes nothing.
 func TestBinaryRefused(t *testing.T) {
 	t.Parallel()
 	h := New()

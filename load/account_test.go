@@ -141,8 +141,8 @@ func (l scriptLoop) Drive(ctx context.Context, s *Shard) error {
 // Every iteration that was due in the measured window is counted once, as what
 // became of it, whatever the plan, the target and the end of the run: the script
 // knows which it began and how they ended, the arrivals follow from the rate.
-// Times are whole milliseconds but for the script's, which are off by a bit, so
-// that no two events of different drivers fall together.
+// Times are whole milliseconds, except the script's, which are off by a bit, so
+// that no two events of different drivers coincide.
 func TestEveryIterationIsCountedOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ms := func(what string, low, high int) time.Duration {
@@ -240,7 +240,7 @@ func (s *script) check(t *rapid.T, r *Result, gap, interrupted time.Duration) {
 	}
 }
 
-// What a driver loses is not made up for: the result says that its counts do not
+// A driver's losses are not made up for: the result says that its counts do not
 // add up.
 func TestALostIterationIsMissed(t *testing.T) {
 	for name, pacer := range map[string]*pace.Pacer{"closed": nil, "open": pace.Constant(100)} {

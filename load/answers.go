@@ -31,8 +31,8 @@ type Answers struct {
 	Bodies []Bodies `json:"bodies"`
 	// Checked is the number of those whose content has passed a check.
 	Checked int64 `json:"checked,omitempty"`
-	// Redirects is the number of those that only name another URL, of which Location
-	// is one, the first by its bytes.
+	// Redirects is the number of responses that only name another URL. Location is
+	// one such URL, the first by its bytes.
 	Redirects int64  `json:"redirects,omitempty"`
 	Location  string `json:"location,omitempty"`
 }
@@ -47,7 +47,7 @@ type AnswerKind struct {
 
 // Bodies is the number of bodies whose lengths are in one class, and their bytes
 // together. A class is as wide as a 32nd of its lengths, at least 1 byte, so that
-// Bytes ÷ Count is within 3.2% of each, and exact where all are alike.
+// Bytes ÷ Count is within 3.2% of each, and exact if all are equal.
 type Bodies struct {
 	Count int64 `json:"count"`
 	Bytes int64 `json:"bytes"`

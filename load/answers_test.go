@@ -7,15 +7,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Each length is in one class, which is as wide as a 32nd of it at the most, and
-// longer ones are in no lower class.
+// Each length is in one class, at most a 32nd of the length wide, and longer
+// ones are in no lower class.
 func TestSizeClasses(t *testing.T) {
 	for _, tt := range []struct {
 		length int64
 		class  int
 	}{
 		{0, 0}, {1, 1}, {63, 63}, // one each
-		{64, 64}, {65, 64}, {127, 95}, {128, 96}, // 32 from 64 on, two lengths each
+		{64, 64}, {65, 64}, {127, 95}, {128, 96}, // 32 classes from 64 up, two lengths each
 		{1<<63 - 1, 57<<5 + 63},
 	} {
 		if got := sizeClass(tt.length); got != tt.class {
@@ -33,8 +33,8 @@ func TestSizeClasses(t *testing.T) {
 	})
 }
 
-// Quantiles are within 3.2% of those of the sorted lengths, and exact where all
-// bodies are alike.
+// Quantiles are within 3.2% of those of the sorted lengths, and exact if all
+// bodies have the same length.
 func TestBodyQuantile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lengths := rapid.SliceOfN(rapid.Int64Range(0, 1<<30), 1, 50).Draw(t, "lengths")
@@ -55,7 +55,7 @@ func TestBodyQuantile(t *testing.T) {
 	})
 }
 
-// What a hostile server can make of kinds and lengths is bounded, and nothing is lost.
+// A hostile server can only add a bounded number of kinds and lengths, and nothing is lost.
 func TestAnswersAreBounded(t *testing.T) {
 	var a Answers
 	const answers = 1 << 17

@@ -16,12 +16,12 @@ type arrivals struct {
 	left        limit
 
 	ahead []time.Duration // when those that were looked up are due,
-	first int             // of which this is the next one
+	first int             // index in ahead of the next arrival
 	over  bool            // no further one is to begin
 	spent bool            // none is left
 }
 
-// peek returns when the next arrival is due, or pace.Never if there is none.
+// peek returns when the next arrival is due, or pace.Never after the last.
 func (a *arrivals) peek() time.Duration {
 	if a.first == len(a.ahead) {
 		a.ahead, a.first = a.ahead[:0], 0
@@ -71,7 +71,7 @@ func (r *run) began(a *arrivals, now time.Duration) {
 	}
 }
 
-// next hands out the next arrival, or false if there is none.
+// next hands out the next arrival, or false after the last.
 func (r *run) next(a *arrivals) (Iteration, bool) {
 	if a.over || a.peek() == pace.Never {
 		r.spend(a)
@@ -82,7 +82,7 @@ func (r *run) next(a *arrivals) (Iteration, bool) {
 
 // A limit is how many arrivals a plan has left, of those that count.
 type limit struct {
-	from time.Duration // they count from here on
+	from time.Duration // when counting begins
 	n    int64         // -1: for ever
 }
 

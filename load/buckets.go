@@ -29,7 +29,7 @@ func lowestOf(bucket int) (lowest, width time.Duration) {
 	return time.Duration(bucket-shift*parts) << shift, 1 << shift
 }
 
-// coarse is a coarse histogram of counts by bucket, the first of which is first.
+// coarse is a coarse histogram: counts by bucket, starting at bucket first.
 type coarse struct {
 	first  int
 	counts []int64

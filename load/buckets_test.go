@@ -51,8 +51,8 @@ func TestGlanceQuantiles(t *testing.T) {
 	}
 }
 
-// What is told of a run under way is of the measured window: 10 VUs that take 100 ms, so
-// 100 answers in each of its seconds.
+// The progress of a run is about the measured window: 10 VUs that take 100 ms, so 100
+// answers in each of its seconds.
 func TestProgress(t *testing.T) {
 	tenth := Func(func(context.Context) (Outcome, error) {
 		time.Sleep(100 * time.Millisecond)

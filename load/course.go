@@ -110,7 +110,7 @@ func (c *Course) index(moment time.Duration) int {
 	return int((moment + time.Duration(c.Warmup)*c.Width) / c.Width)
 }
 
-// double makes one interval of two, so that no one lies on both sides of the window's opening.
+// double makes one interval of two, with an edge at the window's opening.
 func (c *Course) double() {
 	odd := c.Warmup % 2
 	c.Width *= 2
@@ -122,8 +122,8 @@ func (c *Course) double() {
 	c.Intervals, c.now = merged, nil
 }
 
-// Add adds the course of another part of the same run, neither of which is forgotten. The order
-// in which several are added decides nothing.
+// Add adds the course of another part of the same run and keeps both whole. The order of
+// several additions does not matter.
 func (c *Course) Add(o *Course) {
 	for c.Width < o.Width {
 		c.double()
@@ -221,7 +221,7 @@ func (in *Interval) add(o *Interval) {
 }
 
 // recordWarmup counts an iteration that was due in the warm-up, with times as Counts.Record
-// takes them, all before the window but for the end.
+// takes them; all but its end are before the window.
 func (c *Course) recordWarmup(it Iteration, end time.Duration, out *Outcome, err error) {
 	right := err == nil && !out.Failed
 	switch in := c.At(end); {
@@ -237,7 +237,7 @@ func (c *Course) recordWarmup(it Iteration, end time.Duration, out *Outcome, err
 	}
 }
 
-// window returns the intervals of the measured window, the last of which may reach beyond it.
+// window returns the intervals of the measured window; the last may extend beyond it.
 func (c *Course) window(length time.Duration) []Interval {
 	n := len(c.Intervals) - c.Warmup
 	if full := max(0, length) / c.Width; full < time.Duration(n) {

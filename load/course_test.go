@@ -179,7 +179,7 @@ func checkOverTime(t interface{ Errorf(string, ...any) }, r *Result) {
 	}
 }
 
-// Each time is in the row whose edges it lies between, and each column has its intervals.
+// Each time is in the row whose edges contain it, and each column has its intervals.
 func TestHeatmap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := NewCourse(time.Duration(rapid.Int64Range(0, 30e9).Draw(t, "warm-up")))
@@ -233,8 +233,8 @@ func TestHeatColumnText(t *testing.T) {
 	}
 }
 
-// The document of a run of 24 h: 1000/s, of which each interval has its own quantiles, all
-// kinds of errors, and times from microseconds to seconds.
+// The document of a run of 24 h at 1000/s: each interval has its own quantiles, all kinds
+// of errors, and times from microseconds to seconds.
 func TestCourseOfADayIsSmall(t *testing.T) {
 	c := NewCourse(time.Minute)
 	for i := range 24 * 3600 {
@@ -294,8 +294,8 @@ func TestSecondsOfOlderDocuments(t *testing.T) {
 	}
 }
 
-// What the warm-up brings shows before the window; what it has left behind is carried into it.
-// One caller, 300 ms an iteration, due at 0, 300, …; the window opens after 1 s.
+// What the warm-up completes shows before the window; what it leaves unfinished is carried
+// into it. One caller, 300 ms an iteration, due at 0, 300, …; the window opens after 1 s.
 func TestWarmupOverTime(t *testing.T) {
 	r := inBubble(t, sleeper(300*time.Millisecond), Plan{VUs: 1, Warmup: time.Second, Duration: 2 * time.Second, Grace: DefaultGrace})
 	c := r.Course
@@ -306,14 +306,14 @@ func TestWarmupOverTime(t *testing.T) {
 			got[fmt.Sprint(at.Truncate(100*time.Millisecond))] += 100*in.Carried + in.Completed
 		}
 	}
-	// Ends at -700, -400, -100; at 200 what was due at -100; and from 500 on. 62.5 ms each.
+	// Ends at -700, -400, -100; at 200 what was due at -100; and at 500 and later. 62.5 ms each.
 	want := map[string]int64{"-700ms": 1, "-400ms": 1, "-100ms": 1, "100ms": 100, "500ms": 1, "700ms": 1, "1s": 1, "1.3s": 1, "1.6s": 1, "2s": 1}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
 
-// What a server uses at a steady pace is the same in each interval, and all of it is somewhere.
+// Steady use by a server is the same in each interval, and all of it is somewhere.
 func TestCPUOverTime(t *testing.T) {
 	var base time.Time
 	synctest.Test(t, func(t *testing.T) {

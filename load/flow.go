@@ -18,7 +18,7 @@ type Request struct {
 	Err errkind.Kind
 	// Service is from the request's begin to the end of its answer.
 	Service time.Duration
-	// BodyIn is as in Outcome. Connections are the flow's: their bytes are not told apart by request.
+	// BodyIn is as in Outcome. Connections belong to the flow: their bytes are not counted by request.
 	BodyIn int64
 }
 
@@ -35,8 +35,8 @@ type CheckResult struct {
 	Failed int64  `json:"failed"`
 }
 
-// maxNames bounds how many requests and checks of flows are told apart: names may have been made
-// of data. What is beyond is counted under otherNames.
+// maxNames bounds how many requests and checks of flows are counted by name: names may have been
+// made of data. The rest is counted under otherNames.
 const (
 	maxNames   = 100
 	otherNames = "(others)"

@@ -16,16 +16,16 @@ func (r *run) course() *Course {
 	}
 	sum.Add(r.used)
 	now := r.elapsed() - r.plan.Warmup
-	sum.At(now) // if nothing came of late, it shows
+	sum.At(now) // if nothing was counted recently, that shows
 	sum.Intervals = sum.Intervals[:max(0, sum.index(now))]
 	sum.close()
 	return sum
 }
 
-// followedAtOnce bounds the intervals that are copied while an iteration may wait: some 100 kB.
+// followedAtOnce bounds the intervals that are copied while an iteration may wait: about 100 kB.
 const followedAtOnce = 32
 
-// follow copies further intervals of a course that is counted into, and says whether these are all.
+// follow copies further intervals of a course that is counted into, and reports whether these are all.
 func (c *Course) follow(o *Course) (all bool) {
 	if c.Width != o.Width {
 		*c = Course{Width: o.Width, Warmup: o.Warmup, warmup: o.warmup}

@@ -12,9 +12,9 @@ import (
 	"contend/hist"
 )
 
-// A Heatmap is how many response times of how long there were at which time: at most 60
-// columns of as many intervals of a Course each and 40 rows, from the shortest to the longest,
-// of which each is about as much longer than the one before.
+// A Heatmap counts response times by when they were measured and how long they were. It has at
+// most 60 columns of as many intervals of a Course each and 40 rows, from the shortest to the
+// longest; each row is longer than the one before by about the same factor.
 type Heatmap struct {
 	// PerColumn is the number of intervals of a column, and Warmup how many columns, the first
 	// ones, lie before the measured window.
@@ -31,8 +31,8 @@ const (
 	maxRows    = 40
 )
 
-// A HeatColumn has the counts of the rows, without the last ones of 0. As text it is the number
-// of the first row that is not 0, from 0, and the counts from there on: "7 1 0 12"; "" if all are 0.
+// A HeatColumn has the counts of the rows, without trailing zeros. As text it is the number of the
+// first row that is not 0, from 0, and the counts from that row up: "7 1 0 12"; "" if all are 0.
 type HeatColumn []int64
 
 // MarshalText writes the text form.
@@ -134,8 +134,8 @@ func (c HeatColumn) plus(o HeatColumn) HeatColumn {
 	return sum
 }
 
-// The rows of a column that any run can have: so many buckets each, four a doubling, of which each is 19% longer
-// than the one before.
+// The rows of a column that any run can have: so many buckets each, four a doubling, each 19% longer than the
+// one before.
 const (
 	timePer  = parts / 4
 	timeRows = buckets / timePer
@@ -149,8 +149,8 @@ func timesOf(h *hist.Histogram) (times HeatColumn) {
 	return times
 }
 
-// HeatmapOfGenerators returns the heatmap of what generators measured, each of which is a column; nil: none
-// has measured anything.
+// HeatmapOfGenerators returns the heatmap of what generators measured, one column each; nil if no generator
+// measured anything.
 func HeatmapOfGenerators(list []Generator) *Heatmap {
 	low, high := timeRows, 0
 	for _, g := range list {

@@ -72,11 +72,11 @@ func TestKnownLatenciesInTheOpenModel(t *testing.T) {
 	}
 }
 
-// A server that stands still from 2 s to 3 s of a run of 5 s at 5000/s: 5000 of
-// 25 000 arrivals wait, from 1 s down to nothing, so the mean is ½ s ÷ 5 = 100 ms
-// more and 1 − q of all wait longer than 1 s · (1 − 5(1−q)): 950 ms at p99, 500 ms
-// at p90. The engine may have as few VUs as it likes: an arrival that finds none
-// waits, and the wait counts.
+// A server that stops from 2 s to 3 s of a run of 5 s at 5000/s: 5000 of 25 000 arrivals
+// wait, from 1 s down to nothing, so the mean is ½ s ÷ 5 = 100 ms more and 1 − q of
+// all wait longer than 1 s · (1 − 5(1−q)): 950 ms at p99, 500 ms at p90. The engine
+// may have as few VUs as it likes: an arrival without a free VU waits, and the wait
+// counts.
 func TestAFrozenServerShows(t *testing.T) {
 	for _, vus := range []int{50, 6000} {
 		began := sync.OnceValue(time.Now)

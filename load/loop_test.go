@@ -67,7 +67,7 @@ func TestLoopsThink(t *testing.T) {
 	}
 }
 
-// Arrivals are dealt out by turns: each of two loops gets 50 of the 100 in a
+// Arrivals are distributed by turns: each of two loops gets 50 of the 100 in a
 // second, 20 ms apart, and serves them in 10 ms, so nothing is late or lost.
 func TestLoopsOpenModel(t *testing.T) {
 	r := inBubble(t, loopTarget{loops: 2, service: 10 * time.Millisecond}, Plan{VUs: 4, Pacer: pace.Constant(100), Duration: 5 * time.Second, Grace: DefaultGrace})
@@ -77,7 +77,7 @@ func TestLoopsOpenModel(t *testing.T) {
 }
 
 // Half of the arrivals can be served at 20 ms each by the only loop that has a
-// VU: 100/s for 10 s are 1000, of which 500 start.
+// VU: 100/s for 10 s are 1000, and 500 start.
 func TestLoopsWithoutVUs(t *testing.T) {
 	r := inBubble(t, loopTarget{loops: 3, service: 20 * time.Millisecond}, Plan{VUs: 1, Pacer: pace.Constant(100), Duration: 10 * time.Second, Grace: DefaultGrace})
 	if r.Planned != 1000 || r.Completed != 500 || r.Dropped != 500 {
@@ -107,8 +107,8 @@ func TestWithoutLoops(t *testing.T) {
 	}
 }
 
-// A limit of 10 ms: an answer after 10 ms is right, and one after 11 ms none, though neither a
-// loop that was late to look nor a VU that does not heed its context says so.
+// A limit of 10 ms: an answer after 10 ms is right, and one after 11 ms is not, even if
+// neither a loop that looked late nor a VU that ignores its context reports it.
 func TestNoAnswerIsRightBeyondTheTimeout(t *testing.T) {
 	for _, test := range []struct {
 		service    time.Duration

@@ -57,8 +57,8 @@ type MeterResult struct {
 	Trend hist.Sketch `json:"sketch,omitzero"`
 }
 
-// A Metered is a Target that has something to add to the meters of a run when it is over: what is new since Settle
-// was called last.
+// A Metered is a Target that has something to add to the meters of a run after its end: what is new since the last
+// call of Settle.
 type Metered interface {
 	Target
 	Settle(*Result)
@@ -113,7 +113,7 @@ func (r *MeterResult) record(value float64, at time.Duration) {
 	}
 }
 
-// Apart counts what a flow measured that is no iteration.
+// Apart counts what a flow measured outside its iterations.
 func (c *Counts) Apart(checks []Check, readings []Reading) {
 	for i := range checks {
 		c.checked(&checks[i])
@@ -180,7 +180,7 @@ var meterStats = map[MeterKind][]string{
 // MeterStats returns the names of the figures that a kind has; p(N) is any percentile.
 func MeterStats(kind MeterKind) []string { return slices.Clone(meterStats[kind]) }
 
-// HasMeterStat says whether a kind has a figure of that name, such as p(95).
+// HasMeterStat reports whether a kind has a figure of that name, such as p(95).
 func HasMeterStat(kind MeterKind, stat string) bool {
 	if _, ok := percentile(stat); ok {
 		stat = "p(N)"
@@ -198,7 +198,7 @@ func percentile(stat string) (q float64, ok bool) {
 
 // Stat returns a figure by its name: the count of a counter, and its rate per second of the time
 // given; value, min and max of a gauge; the rate of a rate, 0 to 1; avg, min, med, max, count and
-// p(N) of a trend. What has no values has 0. false: the kind has no such figure.
+// p(N) of a trend. Without values a figure is 0. false: the kind has no such figure.
 func (r *MeterResult) Stat(name string, during time.Duration) (value float64, ok bool) {
 	if !HasMeterStat(r.Kind, name) {
 		return 0, false

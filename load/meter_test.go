@@ -51,7 +51,7 @@ func TestMeterStats(t *testing.T) {
 	}
 }
 
-// Of several gauges the latest value counts, in whichever order they are added.
+// The latest value of several gauges counts, in whichever order they are added.
 func TestGaugesAddUp(t *testing.T) {
 	a, b := values(GaugeMeter, 5, 7), values(GaugeMeter, 1, 2, 3)
 	for _, order := range [][2]*MeterResult{{a, b}, {b, a}} {

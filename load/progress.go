@@ -19,7 +19,7 @@ type Progress struct {
 	// CPU time of the generator's process, and of the server's where that is sampled, looked at
 	// every 250 ms.
 	GeneratorCPU, ServerCPU time.Duration
-	// Spread is how generators elsewhere compare so far; nil: this process alone is one.
+	// Spread is how generators on other machines compare so far; nil: this process is the only one.
 	Spread *Spread
 	// Last is set at the end, when the figures are those of the result.
 	Last bool
@@ -39,15 +39,15 @@ type Spread struct {
 	OddSilent   bool
 }
 
-// Counts returns what has been counted so far: Planned, all that adds up to it, Ops, bytes,
-// Response and StartLag, and at the end all else that the result has, without its Course. What
-// is in flight or waits for a VU is Unfinished until the end; what waits longer is Dropped only
-// then. It is to be called in Plan.Progress only, and the counts may be kept, but not changed.
+// Counts returns what has been counted so far: Planned, all that adds up to it, Ops, bytes, Response and
+// StartLag, and at the end everything in the result except its Course. What is in flight or waits for a VU is
+// Unfinished until the end; what waits longer is Dropped only then. Call it in Plan.Progress only; the counts
+// may be kept, but not changed.
 //
-// A second time it returns the same. It takes the watching goroutine some 0.5 ms for each event loop or core,
-// of which iterations wait for less than a microsecond.
+// A second call returns the same counts. The first takes the watching goroutine about 0.5 ms for each event
+// loop or core; iterations wait for less than a microsecond of that.
 //
-// Of a load that is driven elsewhere only the figures of Progress are known before the end.
+// For a load that is driven on other machines only the figures of Progress are known before the end.
 func (p Progress) Counts() *Counts {
 	if p.counts != nil {
 		return p.counts()
@@ -58,10 +58,10 @@ func (p Progress) Counts() *Counts {
 	return &c
 }
 
-// Course returns how it went up to now, warm-up included, in full intervals. It is to be called in
-// Plan.Progress only, and may be kept. It takes the watching goroutine some milliseconds at the
-// most, of which iterations wait for a tenth of one. nil: it is driven elsewhere, and not known
-// before the end.
+// Course returns the course of the run so far, warm-up included, in full intervals. Call it in
+// Plan.Progress only; it may be kept. It takes the watching goroutine a few milliseconds;
+// iterations wait for a tenth of one at most. nil: the load is driven on other machines, and its
+// course is not known before the end.
 func (p Progress) Course() *Course {
 	if p.course == nil {
 		return nil

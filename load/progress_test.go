@@ -27,8 +27,8 @@ func mixed() Func {
 	}
 }
 
-// What is counted so far adds up at any time, never falls, and is at the end what the result
-// has, which is the same whether or not somebody asked.
+// Counts of a run under way add up at any time, never fall, and at the end are those of the
+// result, which is the same whether or not somebody asked.
 func TestCountsSoFar(t *testing.T) {
 	for name, plan := range map[string]Plan{
 		"closed":     {VUs: 1, Warmup: 1500 * time.Millisecond, Duration: 3 * time.Second, Grace: time.Second},

@@ -76,7 +76,7 @@ func TestRefusals(t *testing.T) {
 		{"loop stopped, and idle between", oneLoop(func(r *Result) { r.GeneratorCPUSec, r.GeneratorStalledSec = 0.15, 0.7 }), stat.HigherIsFaster, ""},
 		// 0.36 of the 1 − 0.6 s in which it did not wait for a core.
 		{"loop waits for a core", oneLoop(func(r *Result) { r.GeneratorCPUSec, r.GeneratorWaitedSec = 0.36, 0.6 }), stat.HigherIsFaster, "generator_saturated"},
-		// Two threads for 0.3 s are 0.6, of which the server took 0.2: 0.36 of 0.4.
+		// Two threads for 0.3 s are 0.6; the server took 0.2 of it: 0.36 of 0.4.
 		{"goroutines stopped", func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec, r.GeneratorStalledSec = 0.36, 0.2, 0.7 }, stat.HigherIsFaster, "generator_saturated"},
 		{"CPU limit used up", func(r *Result) { r.GeneratorCPUSec, r.GeneratorCPULimit = 0.27, 0.3 }, stat.HigherIsFaster, "generator_saturated"},
 		{"CPU limit not used up", func(r *Result) { r.GeneratorCPUSec, r.GeneratorCPULimit = 0.2, 0.3 }, stat.HigherIsFaster, ""},
@@ -142,7 +142,7 @@ func shortService(r *Result) {
 	r.Service.RecordN(4*time.Millisecond, 1000)
 }
 
-// oneLoop is a generator of one event loop beside a server that uses little.
+// oneLoop is a generator of one event loop and a server that uses little.
 func oneLoop(change func(*Result)) func(*Result) {
 	return func(r *Result) {
 		r.Engine, r.Loops, r.Server.CPUSec = EventLoop, 1, 0.2
@@ -199,7 +199,7 @@ func foreign(generator, server float64) func(*Result) {
 	return func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec, r.Server.Foreign = generator, server, true }
 }
 
-// What was found to listen may not be all of the server.
+// The process that was found to listen may not be all of the server.
 func TestNothingIsRefusedForAForeignServersUse(t *testing.T) {
 	for name, change := range map[string]func(*Result){
 		"saturated": foreign(1.8, 0.15),

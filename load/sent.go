@@ -15,8 +15,8 @@ import (
 var SentForm = fmt.Sprintf("%d.%d", hist.Geometry, buckets)
 
 // AppendBinary appends the form in which a result of a part of a run is sent to whoever adds
-// parts up: the document's JSON without histograms and course, behind its length, and then these,
-// exact. ReadSent reads it.
+// parts up: the document's JSON without histograms and course, preceded by its length, and then
+// these, exact. ReadSent reads it.
 func (r *Result) AppendBinary(b []byte) ([]byte, error) {
 	bare := *r
 	bare.Course = nil
@@ -54,8 +54,9 @@ func (c *Counts) histograms() []**hist.Histogram {
 		&c.Connect, &c.FirstByte, &c.Exchange, &c.Message}
 }
 
-// ReadSent reads what AppendBinary wrote. What is damaged is an error, and so is what
-// contradicts itself: counts that do not add up, or a course that is another run's.
+// ReadSent reads what AppendBinary wrote. Damaged data is an error, and so is data
+// that contradicts itself: counts that do not add up, or a course that is another
+// run's.
 func ReadSent(b []byte) (*Result, error) {
 	r := new(Result)
 	length, n := binary.Uvarint(b)

@@ -28,7 +28,7 @@ func (s *spent) note(now time.Duration) {
 	}
 }
 
-// end notes that no driver has any, or is there.
+// end notes that no driver has arrivals left, or that all have ended.
 func (s *spent) end(now time.Duration) {
 	s.once.Do(func() {
 		s.at = now

@@ -11,8 +11,8 @@ import (
 //
 //	http_req_duration{name:login} p(95) < 500
 //
-// Left of the comparison stand a meter and one of its figures, right of it a number; a meter of
-// times has milliseconds.
+// The left side of the comparison is a meter and one of its figures, the right side a number; a
+// meter of times has milliseconds.
 type Threshold struct {
 	Meter, Stat string
 	Operator    string // one of >= <= == != > <
@@ -31,7 +31,7 @@ func ParseThreshold(text string) (t Threshold, ok bool) {
 	return Threshold{parts[1], parts[2], strings.Replace(parts[3], "===", "==", 1), value}, err == nil
 }
 
-// isMeterStat says whether a meter of any kind has a figure of that name.
+// isMeterStat reports whether a meter of any kind has a figure of that name.
 func isMeterStat(stat string) bool {
 	for kind := range meterStats {
 		if HasMeterStat(kind, stat) {

@@ -107,7 +107,7 @@ func TestTogetherIsOne(t *testing.T) {
 	}
 }
 
-// figuresOf are the counts of a result, its histograms and its course, as they stand in a document.
+// figuresOf are the counts of a result, its histograms and its course, as a document has them.
 func figuresOf(t *testing.T, r *Result) string {
 	t.Helper()
 	for i := range r.Course.Intervals {
@@ -124,7 +124,7 @@ func figuresOf(t *testing.T, r *Result) string {
 	return string(text)
 }
 
-// A part that is lost makes the result one that nobody can rely on, and leaves what the others have.
+// A lost part makes the result unreliable, and keeps what the others have.
 func TestTogetherWithoutOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestGeneratorsOverRuns(t *testing.T) {
 	}
 }
 
-// Every field of an interval arrives, but for the quantiles, which follow from its times.
+// Every field of an interval arrives, except the quantiles, which follow from its times.
 func TestSentCourse(t *testing.T) {
 	t.Parallel()
 	var in Interval
@@ -220,7 +220,7 @@ func BenchmarkTogether(b *testing.B) {
 	}
 }
 
-// sentOf is what is sent of a second of 200 callers whose answers take 10 µs to some 30 ms.
+// sentOf is what is sent of a second of 200 callers whose answers take 10 µs to about 30 ms.
 func sentOf(b *testing.B) []byte {
 	r, err := Run(b.Context(), "spread", Func(func(context.Context) (Outcome, error) {
 		time.Sleep(10*time.Microsecond + time.Duration(rand.ExpFloat64()*float64(3*time.Millisecond)))

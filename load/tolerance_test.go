@@ -10,7 +10,8 @@ import (
 )
 
 // Arrivals that are due within the tolerance of one that is waited for start with
-// the last of them: in groups of n, the i-th of which is (n−1−i) periods late.
+// the last of them: in groups of n, and the i-th of a group is (n−1−i) periods
+// late.
 func TestArrivalsStartTogether(t *testing.T) {
 	const us, ms = time.Microsecond, time.Millisecond
 	for _, tt := range []struct {

@@ -6,8 +6,8 @@ import (
 	"contend/finding"
 )
 
-// machineFull is the share of the CPU time of all cores from which on the
-// machine has none left.
+// machineFull is the share of the CPU time of all cores at which the machine
+// counts as full.
 const machineFull = 0.95
 
 // generatorUse returns the CPU that the generator used as a share of what it
@@ -42,7 +42,7 @@ func (r *Result) generatorUse(taken float64) float64 {
 }
 
 // Others returns the CPU in seconds that all processes of the machine used
-// beside the generator and the system under test; 0: none, or not known.
+// except the generator and the system under test; 0: none, or not known.
 func (r *Result) Others(server float64) float64 {
 	if r.ServerApart {
 		server = 0
@@ -88,8 +88,8 @@ func (r *Result) keptFrom() float64 {
 }
 
 // Elsewhere is the share of all CPU time of the machine that programs other than the generator
-// and the server used, 0 to 1; 0 also where that is not known. Of a server that was found they
-// may be parts.
+// and the server used, 0 to 1; also 0 if that is not known. A server that contend did not
+// start may be among them.
 func (r *Result) Elsewhere() float64 {
 	all, server := float64(r.MachineCores)*r.Duration.Seconds(), 0.0
 	switch {
@@ -144,7 +144,7 @@ func (u cpuUse) saturated() *finding.Warning {
 		who, 100*use, 100*u.server)
 }
 
-// cpu returns zeros when no subject was sampled: then nothing can be said.
+// cpu returns zeros if no subject was sampled: then nothing is known.
 func (r *Result) cpu() cpuUse {
 	if r.Server == nil || r.Duration <= 0 || r.GeneratorCPUSec == 0 || r.Server.CPUSec == 0 {
 		return cpuUse{}
@@ -184,16 +184,15 @@ func (r *Result) shared() float64 {
 func (r *Result) serverUse() float64 {
 	cpus := cmp.Or(r.Server.CPUs, r.GeneratorCPUs, r.GeneratorCores)
 	could := float64(cpus)*r.Duration.Seconds() - min(r.GeneratorCPUSec, r.shared())
-	if !r.ServerApart { // who else runs on its machine is not known
+	if !r.ServerApart { // other programs on its machine are not known
 		could -= r.takenByOthers(r.Server.WaitedSec, r.Others(r.Server.CPUSec))
 	}
 	return r.Server.CPUSec / max(could, r.Server.CPUSec)
 }
 
-// crowding is the share of the CPU time used that other processes used, on a
-// machine that had none left and where at least one side was at its limit, or
-// starved. 0: elsewhere, or not known, as when the server, or a part of it, may be one of
-// the others.
+// crowding is the share of the CPU time used that other processes used, on a full machine
+// where at least one side was at its limit, or starved. 0: otherwise, or if that is not
+// known, as when the server, or a part of it, may be one of the others.
 func (r *Result) crowding() float64 {
 	all, server := r.MachineCPUSec, 0.0
 	use := cpuUse{generator: r.generatorUse(0)}

@@ -62,8 +62,8 @@ func TestWindowIsThePlans(t *testing.T) {
 	}
 }
 
-// Of a server that keeps up the throughput is what was planned by the time that was planned, of the whole load
-// and of each worker's share.
+// If a server keeps up, the throughput is what was planned by the time that was planned, of the whole load and
+// of each worker's share.
 func TestThroughputIsThePlans(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.SampledFrom([]string{"constant:40", "constant:7.3", "poisson:60", "ramp:0-90/4s", "ramp:90-0/4s",
@@ -141,7 +141,7 @@ func TestWindowOfLateArrivals(t *testing.T) {
 			t.Errorf("%s: %d in %v, stopped by %s; want 10 in 2s", name, r.Completed, r.Duration, r.Stopped)
 		}
 	}
-	// Each keeps up: the last begins at 450 ms, and what comes later is no part of the window.
+	// Each keeps up: the last begins at 450 ms, and anything later is outside the window.
 	r := inBubble(t, sleeper(3*time.Second), Plan{VUs: 10, Pacer: pace.Constant(20), Iterations: 10})
 	if r.Completed != 10 || r.Duration != 500*time.Millisecond {
 		t.Errorf("%d in %v, want 10 in 500ms", r.Completed, r.Duration)
@@ -161,7 +161,7 @@ func TestWindowOfCallers(t *testing.T) {
 	}
 }
 
-// What is due in the window of 1 s, and is noticed 0.5 s after it, begins as often as VUs were free at its end.
+// Arrivals that are due in the window of 1 s, and noticed 0.5 s after it, begin as often as VUs were free at its end.
 func TestArrivalsNoticedLate(t *testing.T) {
 	const ms = time.Millisecond
 	for name, tt := range map[string]struct {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An address is one that a name stands for.
+// An address is one that a name resolves to.
 type address struct {
 	family int
 	remote []byte        // a struct sockaddr
@@ -113,8 +113,8 @@ func unixSockaddr(path string) ([]byte, error) {
 	return append(b, 0), nil
 }
 
-// connect begins to connect a socket. Whether that succeeds the first write
-// tells.
+// connect begins to connect a socket. The first write shows whether that
+// succeeded.
 func (a *address) connect(c *Config) (fd int, err error) {
 	fd, err = unix.Socket(a.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

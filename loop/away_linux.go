@@ -8,7 +8,7 @@ import (
 // An errand is what an iteration of a Roamer does away from its connection.
 type errand struct {
 	away   bool               // until Resume
-	recall context.CancelFunc // of work that goes on; nil: there is none
+	recall context.CancelFunc // of work that goes on; nil: none does
 	held   bool               // the VU is free when it has returned
 }
 
@@ -106,7 +106,8 @@ func (l *Loop) canEnter() bool {
 }
 
 // enterAll begins again what the peer did not process, and goes on with what was
-// away. What is to enter once more by that waits for another look at the sockets.
+// away. Iterations that this makes enter again wait for another look at the
+// sockets.
 func (l *Loop) enterAll() {
 	if len(l.entering) == 0 {
 		return

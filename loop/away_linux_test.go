@@ -79,7 +79,7 @@ type trip struct {
 
 	thread                 int // that drives
 	began, lost, abandoned int
-	opened, written        int // what the walker was told as a Witness
+	opened, written        int // what the walker heard as a Witness
 	strayed                int // calls by another thread, or of a wrong slot
 	requests               atomic.Int64
 }
@@ -179,7 +179,7 @@ func (c *walker) Receive(out, in []byte, _ Slots) ([]byte, error) {
 	return c.answered, err
 }
 
-// answers are told of single answers.
+// answers get the slots' reports of single answers.
 type answers struct{ c *walker }
 
 func (a answers) FirstByte(slot int) { a.c.FirstByte(slot) }
@@ -267,7 +267,7 @@ func TestRoamerCloseEach(t *testing.T) {
 }
 
 // Iterations that send nothing open no connection, whether they end at once or work
-// elsewhere, and there are as many as were asked for.
+// outside the loop, and there are as many as were asked for.
 func TestRoamerNeverConnects(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "tcp", echo(0))
@@ -292,8 +292,8 @@ func TestRoamerNeverConnects(t *testing.T) {
 	}
 }
 
-// Work that outlasts the timeout of its iteration is told to end, what it returns is not
-// heard, and the VU goes on when it has returned.
+// Work that outlasts the timeout of its iteration is asked to end, its result is
+// ignored, and the VU goes on when it has returned.
 func TestRoamerTimeout(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "tcp", echo(0))
@@ -321,7 +321,7 @@ func TestRoamerTimeout(t *testing.T) {
 }
 
 // A request without an answer ends by the timeout, and the coroutine with it. Others of the
-// connection go on elsewhere.
+// connection go on outside the loop.
 func TestRoamerTimeoutInFlight(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "tcp", func(n int, conn net.Conn) {
@@ -463,7 +463,7 @@ func TestRoamerIsRefused(t *testing.T) {
 	}
 }
 
-// Iterations without end that send nothing hold up neither answers nor timeouts nor the end.
+// Iterations without end that send nothing delay no answers, no timeouts and not the end.
 func TestRoamerStarvesNobody(t *testing.T) {
 	t.Parallel()
 	for name, endless := range map[string]func(*flow, int) error{

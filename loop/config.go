@@ -18,7 +18,7 @@ type Config struct {
 	Address string
 	// VUs are the ids of the virtual users that the loop drives, in order.
 	VUs []int
-	// TLS, if it is not nil, is spoken over every connection.
+	// TLS, if not nil, is used on every connection.
 	TLS *tls.Config
 	// Connections is how many connections they share evenly: the i-th of the VUs
 	// is slot i / Connections of connection i mod Connections. 0 means that each

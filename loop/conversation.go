@@ -18,11 +18,11 @@ import (
 // process.
 const maxRepeats = 2
 
-// An Unprocessed error ends an iteration of which it is certain that the peer
-// did nothing with it, so that its request may be sent again. If the
-// conversation is a Repeater the iteration goes on: on a new connection if this
-// one drains, with its due time and its start as they were, so that the wait is
-// part of its service time. Repeated twice in vain it ends with Err.
+// An Unprocessed error ends an iteration that the peer certainly did not
+// process, so that its request may be sent again. If the conversation is a
+// Repeater the iteration goes on: on a new connection if this one drains, with
+// its due time and its start as they were, so that the wait is part of its
+// service time. Repeated twice in vain it ends with Err.
 type Unprocessed struct{ Err error }
 
 func (e *Unprocessed) Error() string { return e.Err.Error() }
@@ -46,24 +46,24 @@ type Conversation interface {
 	// Start begins the next iteration of a slot.
 	Start(out []byte, slot int) []byte
 	// Receive takes bytes that arrived, in pieces of any size; in is valid only
-	// during the call, and empty when the peer has closed its side. What it
-	// learns about iterations it tells the slots. An error means that the
-	// connection is no longer usable: the loop closes it, and every iteration
-	// still in flight ends with that error. On a close that comes between
-	// iterations it returns nil or an error alike; one that comes within an
-	// iteration must end it by Slots.End or return an error.
+	// during the call, and empty when the peer has closed its side. It reports to
+	// slots what it learns about iterations. An error means that the connection is
+	// no longer usable: the loop closes it, and every iteration still in flight
+	// ends with that error. On a close that comes between iterations it may return
+	// nil or an error; one that comes within an iteration must end it by Slots.End
+	// or return an error.
 	Receive(out, in []byte, slots Slots) ([]byte, error)
 }
 
-// Slots are told what became of the iterations of a connection.
+// Slots learn what became of the iterations of a connection.
 type Slots interface {
 	// FirstByte says that the answer to the slot's iteration begins here.
 	FirstByte(slot int)
-	// End ends the slot's iteration: an answer arrived whole, or err says why
-	// none will come on a connection that itself remains usable, beside which out
-	// is nil or has what came before. The outcome's
-	// phases are the loop's to fill in. Another iteration of the slot may be
-	// started before End returns to the loop, but not before Receive does.
+	// End ends the slot's iteration: an answer arrived whole, or err says why no
+	// answer will come on a connection that itself remains usable; then out is nil
+	// or has what came before. The outcome's phases are the loop's to fill in.
+	// Another iteration of the slot may be started before End returns to the loop,
+	// but not before Receive does.
 	End(slot int, out *load.Outcome, err error)
 	// Drain says that no further iteration may start on this connection
 	// (Connection: close, GOAWAY): it is closed when the last has ended.
@@ -84,13 +84,13 @@ type Repeater interface {
 	Conversation
 	// Repeat sends the request of the slot's latest iteration once more.
 	Repeat(out []byte, slot int) []byte
-	// Safe says whether that may be sent again although the peer may have processed
+	// Safe reports whether that may be sent again although the peer may have processed
 	// it.
 	Safe(slot int) bool
 }
 
-// A Leftover error ends a connection on which there is more of an earlier answer in
-// the place of the next one.
+// A Leftover error ends a connection on which more of an earlier answer came
+// instead of the next one.
 type Leftover struct{ Err error }
 
 func (e *Leftover) Error() string { return e.Err.Error() }
@@ -123,10 +123,10 @@ type Roamer interface {
 	Abandon(slot int)
 }
 
-// A Witness is a Conversation that is told how far its bytes have come.
+// A Witness is a Conversation that learns how far its bytes have come.
 type Witness interface {
 	Conversation
-	// Opened says that the connection is there that the bytes wait for, and to whom.
+	// Opened reports the connection that the bytes wait for, and its peer.
 	Opened(to net.Addr)
 	// Written says that the system has taken all bytes.
 	Written()
@@ -136,12 +136,12 @@ type Witness interface {
 // Resume, Receive and Skipped.
 type RoamerSlots interface {
 	Slots
-	// Leave takes the slot's iteration from its connection, which stays open.
-	// work runs in a goroutine of its own, at once; Resume follows when it has
-	// returned. ctx ends when nothing will come of the iteration any more: work
-	// then has to return soon, since the slot's next iteration and the end of
-	// Drive wait for it. Meanwhile no method is called for the slot, but Receive
-	// is if the peer closes.
+	// Leave takes the slot's iteration from its connection, which stays open. work
+	// runs in a goroutine of its own, at once; Resume follows when it has returned.
+	// ctx ends when nothing will come of the iteration any more: work then has to
+	// return soon, since the slot's next iteration and the end of Drive wait for
+	// it. Until it returns no method is called for the slot, but Receive is if the
+	// peer closes.
 	//
 	// Without work (nil) Resume follows as soon as the connection can be written
 	// to, or another be opened: after Drain, or in Skipped.

@@ -14,33 +14,33 @@ import (
 // A drive is the state of one run. Times are offsets from its start.
 type drive struct {
 	shard   *load.Shard
-	open    bool          // model
+	open    bool          // the model is the open one
 	timeout time.Duration // of an iteration; 0: none
-	planned bool          // callers are: VUs have turns
+	planned bool          // VUs have turns: an iteration may be due long after its VU became free
 
 	queue    queue         // free VUs, in the closed model by their due times
 	later    later         // those whose turn comes later
 	flying   list          // in flight, if there is a timeout
 	inflight int           // how many
-	done     []finished    // by what was read last
+	done     []finished    // iterations that the last read ended
 	crowded  []*connection // have more to read
 	entering []*slot       // to go to their connections when these allow it
-	entered  []*slot       // the former list, for its room
+	entered  []*slot       // the list before it, whose memory the next one takes
 
-	ctx     context.Context // of work,
-	end     context.CancelFunc
-	working int // how much of it goes on
+	ctx     context.Context    // of work in goroutines
+	end     context.CancelFunc // ends ctx
+	working int                // how many goroutines do work
 
-	arrival load.Iteration // the next one of the open model,
-	pending bool           // if it has been asked for
+	arrival load.Iteration // of the open model: the next one, if pending
+	pending bool           // arrival is not started yet
 	over    bool           // nothing more is to be started
 
 	now       time.Duration // the clock when it was looked at last
 	looked    time.Duration // the clock before the last look at the sockets
-	stamped   bool          // since the last read
+	stamped   bool          // the clock was looked at after the last read
 	alarmed   bool          // the timer has gone off
 	cancelled bool
-	shortly   uintptr // ms that are waited without telling Go's scheduler
+	shortly   uintptr // how many ms to wait without telling Go's scheduler
 	naps      naps
 }
 
@@ -149,8 +149,8 @@ func (l *Loop) more() bool {
 }
 
 // startDue starts what was due at the last look at the sockets and has a free VU, so
-// that it finds a connection whose end had arrived by then closed. What fails at once
-// has its next turn after another look.
+// that it finds a connection whose end had arrived by then closed. An iteration that
+// fails at once has its next turn after another look.
 func (l *Loop) startDue() {
 	l.turnsCome()
 	for range l.queue.len {
@@ -186,7 +186,7 @@ func (l *Loop) turnsCome() {
 	}
 }
 
-// arrives sees to it that the next arrival is known; false: there is none.
+// arrives makes sure that the next arrival is known; false after the last.
 func (l *Loop) arrives() bool {
 	if !l.pending && !l.over {
 		l.arrival, l.pending = l.shard.Next(0, 0)
@@ -349,7 +349,7 @@ func (l *Loop) handle(n int) {
 func (l *Loop) readLast(k *connection, err error) {
 	k.pending, k.draining = k.pending[:0], true
 	socket := k.generation
-	if l.turn(k, true); k.generation == socket { // there is no other one by now
+	if l.turn(k, true); k.generation == socket { // the connection is still the same
 		l.fail(k, err)
 	}
 }

@@ -19,7 +19,7 @@ type handshake struct {
 	address int // the index of the one in use
 	cancel  context.CancelFunc
 	done    chan struct{}
-	// What came of it, when done is closed.
+	// The outcome, when done is closed.
 	fd     int
 	sealed *sealed
 	err    error
@@ -109,13 +109,13 @@ func (h *handshake) ended() {
 		if err := k.take(h, k.loop.shard.Elapsed()); err != nil {
 			k.loop.fail(k, err)
 		}
-	case h.fd >= 0: // it was given up meanwhile
+	case h.fd >= 0: // it was given up in between
 		shut(h.fd)
 	}
 }
 
-// take takes over a connection, or says why there is none. What was to be sent
-// is sent, and what came with the handshake is read at the next turn.
+// take takes over a connection, or says why the handshake failed. It sends what
+// is waiting to be sent; what came with the handshake is read at the next turn.
 func (k *connection) take(h *handshake, at time.Duration) error {
 	l := k.loop
 	l.shaking--

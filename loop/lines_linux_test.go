@@ -20,7 +20,7 @@ import (
 
 // lines is the Conversation of a small protocol. A request is "slot\n", an
 // answer "slot size\n" and as many bytes; instead of an answer "bye\n" ends the
-// connection for further requests, and any other line is no answer.
+// connection for further requests, and any other line is not an answer.
 type lines struct {
 	hello string
 	line  []byte

@@ -227,7 +227,7 @@ func (k *connection) openEarly(deadline time.Time) bool {
 	return k.flush() == nil && k.register() == nil
 }
 
-// write sends b, as soon as the connection is there.
+// write sends b, as soon as the connection is open.
 func (k *connection) write(b []byte) error {
 	if k.state == connecting {
 		k.pending = append(k.pending, b...)

@@ -25,22 +25,22 @@ type Loop struct {
 	lost    error  // why there are no addresses
 	// addresses are what connections try, in turn.
 	addresses []address
-	clear     []byte // what came by TLS,
-	sealed    []byte // what is to be sent by it
+	clear     []byte // what TLS decrypted
+	sealed    []byte // what TLS encrypted, to be sent
 
 	roams   bool           // the conversations are Roamers
-	tasks   sync.WaitGroup // handshakes and work
+	tasks   sync.WaitGroup // handshakes and work in goroutines
 	shaking int            // handshakes that the loop waits for
 	mu      sync.Mutex
-	news    []task      // that have ended
+	news    []task      // those that have ended since the loop looked last; mu guards it
 	stopped atomic.Bool // the run is over
 	drive
 }
 
 var _ load.Loop = (*Loop)(nil)
 
-// What one read takes at the most. Of a connection that can skip bytes the
-// first read should take little more than the head of an answer.
+// The most that one read takes. On a connection that can skip bytes the first
+// read should take little more than the head of an answer.
 const (
 	readSize     = 64 << 10
 	skipperReads = 4 << 10
@@ -105,9 +105,9 @@ func (l *Loop) arrange() {
 	}
 }
 
-// openEarly spends earlyTime on connecting earlyBatch connections at a time, of
-// which none may take longer than earlyDial: what a server that does not answer
-// adds to the length of a run.
+// openEarly spends earlyTime on connecting earlyBatch connections at a time.
+// None may take longer than earlyDial, which a server that does not answer adds
+// to the length of a run.
 const (
 	earlyTime  = time.Second
 	earlyDial  = 250 * time.Millisecond

@@ -8,14 +8,14 @@ import (
 	"contend/internal/epoll"
 )
 
-// Naps spare the open model the wake-up for each answer: where the kernel notes
-// when answers arrive, the loop sleeps until the next arrivals begin and reads
-// then what has come meanwhile.
+// Naps spare the open model the wake-up for each answer: if the kernel notes
+// when answers arrive, the loop sleeps until the next arrivals begin and then
+// reads what has come.
 //
 // They are for connections with one iteration at a time, whose answers come as a
-// whole: of several the kernel would say only when the last came, and bytes that
-// nobody reads would in the end hold up the sender. A Roamer has more to do than
-// to wait for an answer.
+// whole: of several the kernel would report only when the last came, and bytes
+// that nobody reads would in the end hold up the sender. A Roamer has more to do
+// than wait for an answer.
 type naps struct {
 	possible bool // stamps are asked for
 	stamper  epoll.Stamper
@@ -32,8 +32,9 @@ type naps struct {
 }
 
 // longestNap bounds how late the end of a run or a lost connection is noticed;
-// every probeEvery-th wait is none, so that answers in pieces are found; stayAwake
-// is how long a connection that cannot write keeps the loop from napping.
+// every probeEvery-th wait is not a nap, so that answers in pieces are found;
+// stayAwake is how long a connection that cannot write keeps the loop from
+// napping.
 const (
 	longestNap = 10 * time.Millisecond
 	probeEvery = 16

@@ -12,10 +12,10 @@ import (
 	"contend/pace"
 )
 
-// When the loop naps, what an iteration took is known from the kernel: the end of
-// the answer lies between the moments before and after the server wrote it, however
-// late the loop read it. What both clocks are apart is not known, but it is the
-// same for all iterations.
+// When the loop naps, the kernel tells what an iteration took: the end of the
+// answer is between the moments before and after the server wrote it, however late
+// the loop read it. The difference of both clocks is not known, but it is the same
+// for all iterations.
 func TestNapsDoNotLengthenTimes(t *testing.T) {
 	var mu sync.Mutex
 	var wrote [][2]time.Duration // before and after, by connection one after another
@@ -93,8 +93,8 @@ func (c *leaving) Start(out []byte, slot int) []byte {
 	return c.lines.Start(out, slot)
 }
 
-// The end of a connection that has come by the time an iteration is due is seen
-// before that starts, during a nap, too.
+// If a connection has ended by the time an iteration is due, that is seen
+// before the iteration starts, even during a nap.
 func TestEndsAreSeenBeforeStarts(t *testing.T) {
 	for name, plan := range map[string]load.Plan{
 		"naps":  {VUs: 1, Pacer: pace.Constant(200), Iterations: 100},

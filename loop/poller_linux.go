@@ -75,7 +75,7 @@ func (p *poller) arm(at time.Duration) error {
 }
 
 // connect and shut do not wait, so Go's scheduler is not told. Their errors are
-// not wrapped: EAGAIN is none.
+// not wrapped: EAGAIN is not a failure.
 
 func connect(fd int, sockaddr []byte) unix.Errno {
 	_, _, errno := unix.RawSyscall(unix.SYS_CONNECT, uintptr(fd),

@@ -78,7 +78,7 @@ func (l *list) remove(s *slot) {
 	s.prev, s.next = nil, nil
 }
 
-// head returns the first, nil if there is none.
+// head returns the first, nil if the list is empty.
 func (l *list) head() *slot {
 	if l.root.next == &l.root {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"contend/pace"
 )
 
-// A repeating conversation ends a slot as not processed when it is told "later
-// slot", and drains as well when it is told "elsewhere slot".
+// A repeating conversation ends a slot as not processed when it reads "later
+// slot", and drains as well when it reads "elsewhere slot".
 type repeating struct {
 	*lines
 	repeats *int
@@ -62,11 +62,11 @@ func repeatingConfig(s *server, repeats *int) Config {
 func TestRepeat(t *testing.T) {
 	for _, tt := range []struct {
 		word      string
-		of        int // requests, the last of which is not processed
+		of        int // requests; the last is not processed
 		completed int64
 		repeats   int
 	}{
-		{"later", 3, 12, 6}, // 12 answers are two of three requests: 18, of which 6 are repeated
+		{"later", 3, 12, 6}, // 12 answers are two of three requests: 18, and 6 are repeated
 		{"elsewhere", 1, 0, 24},
 		{"later", 1, 0, 24}, // each of 12 twice
 	} {

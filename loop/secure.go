@@ -7,9 +7,9 @@ import (
 	"contend/errkind"
 )
 
-// A Secured conversation is told of each handshake of TLS on its connection,
-// after Open and before anything is sent or received. After an error the
-// connection is closed.
+// A Secured conversation hears of each TLS handshake on its connection, after
+// Open and before anything is sent or received. After an error the connection
+// is closed.
 type Secured interface {
 	Conversation
 	Secured(state tls.ConnectionState) error

@@ -20,7 +20,7 @@ type sealed struct {
 // A memoryConn is what crypto/tls takes for the connection.
 type memoryConn struct {
 	net.Conn         // is closed after the handshake
-	detached bool    // which is over
+	detached bool    // which has ended
 	in       []byte  // what came
 	ended    bool    // and was the last
 	out      *[]byte // what is to be sent
@@ -90,7 +90,7 @@ func (l *Loop) unseal(k *connection, in []byte, ended bool) error {
 		if len(k.pending) > maxPending {
 			return errDeaf
 		}
-		_ = k.transmit(l.sealed) // if that fails a read will fail, too
+		_ = k.transmit(l.sealed) // if that fails a read will also fail
 	}
 	switch {
 	case fault != nil:
@@ -120,8 +120,8 @@ func (k *connection) seal(b []byte) ([]byte, error) {
 	return l.sealed, nil
 }
 
-// unseat ends TLS on a connection that is being closed, and says so to the
-// peer if nothing stands before that.
+// unseat ends TLS on a connection that is being closed, and says so to the peer
+// if nothing is left to be sent before that.
 func (k *connection) unseat() {
 	l := k.loop
 	l.sealed = l.sealed[:0]

@@ -105,13 +105,13 @@ func TestTLSLongRequests(t *testing.T) {
 	clean(t, run(t, c, load.Plan{VUs: 2, Iterations: 4, Timeout: 20 * time.Second}), 4)
 }
 
-// A run that ends during handshakes leaves none behind, and the next one makes
-// its own.
+// A run that ends during handshakes leaves no handshake behind, and the next
+// run makes its own.
 func TestTLSDriveAfterCancel(t *testing.T) {
 	t.Parallel()
 	shake := make(chan struct{})
 	_, c := serveTLS(t, "tcp", func(n int, conn net.Conn) {
-		if n < 8 { // four before the clock, of which the first fails, and four in the run
+		if n < 8 { // four before the clock, where the first fails, and four in the run
 			<-shake
 		}
 		echo(3)(n, conn)

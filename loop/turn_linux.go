@@ -12,8 +12,8 @@ import (
 const readsPerTurn = 16
 
 // turn reads what came on a connection, records what ended by it and starts
-// what can start again. ended says that the peer's end or an error is to be
-// read too.
+// what can start again. ended says that the peer's end or an error is still to
+// be read.
 func (l *Loop) turn(k *connection, ended bool) {
 	l.out = l.out[:0]
 	err := l.receive(k, ended)

@@ -45,8 +45,8 @@ func TestCallers(t *testing.T) {
 
 const int64max = pace.Never
 
-// Of any plan a caller's next begin is not before it is asked for, is itself one of its begins, never goes
-// back, and a caller is one of those that are planned whenever the next one is.
+// For any plan a caller's next begin is not before it is asked for, is itself one of its begins, never
+// goes back, and a caller is one of those that are planned whenever the next one is.
 func TestCallersProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := []string{}

@@ -32,10 +32,10 @@ func Shares(weights []int) []Share {
 	return shares
 }
 
-// Whole says whether the share is all.
+// Whole reports whether the share is all.
 func (s Share) Whole() bool { return s.Of == 0 }
 
-// Has says whether a thing is in the share.
+// Has reports whether a thing is in the share.
 func (s Share) Has(number int64) bool {
 	return s.Whole() || slices.Contains(s.Turns, int(number%int64(s.Of)))
 }
@@ -62,8 +62,8 @@ func (s Share) From(n int64) Share {
 	return Share{Turns: turns, Of: s.Of}
 }
 
-// Among returns the share of what is dealt out in turn to n things: what those get that are in the share. n is
-// positive; the share is empty if none of them is in it.
+// Among returns the share of what is distributed in turn to n things: what those in the share get. n is
+// positive; the share is empty if no thing is in it.
 func (s Share) Among(n int) Share {
 	if s.Whole() {
 		return s

@@ -47,7 +47,7 @@ func TestSharesDivide(t *testing.T) {
 	}
 }
 
-// What several generators plan is together exactly the schedule of one.
+// The plans of several generators together are exactly the schedule of one.
 func TestScheduleIsDivided(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"constant:1000", "ramp:0-500/2s", "steps:100/1s,300-50/2s", "poisson:700"} {
@@ -74,7 +74,7 @@ func TestScheduleIsDivided(t *testing.T) {
 	}
 }
 
-// What is counted from the n-th thing on is shared as what follows it is.
+// Things counted from the n-th on are shared like those that follow it.
 func TestSharesFrom(t *testing.T) {
 	for _, share := range Shares([]int{2, 1, 3}) {
 		for n := range int64(20) {
@@ -91,7 +91,7 @@ func TestSharesFrom(t *testing.T) {
 	}
 }
 
-// What is dealt out among a few things goes to the shares that have some of them, and all of it does.
+// Work that is distributed among a few things goes to the shares that have some of them, and all of it does.
 func TestSharesAmong(t *testing.T) {
 	for n := 1; n < 9; n++ {
 		var counts [3]int64

@@ -10,8 +10,8 @@ import (
 type Timer string
 
 const (
-	// Precise is a timerfd read through the network poller on Linux (typically
-	// tens of microseconds late) and Runtime elsewhere.
+	// Precise is a timerfd read through the network poller on Linux (typically tens
+	// of microseconds late) and Runtime on other systems.
 	Precise Timer = "precise"
 	// Runtime is the timer of Go's runtime, typically up to a millisecond late. It is
 	// the one that works in a testing/synctest bubble.
@@ -21,7 +21,7 @@ const (
 // A Waiter lets time pass. It is used by one goroutine at a time.
 type Waiter interface {
 	// Wait returns when d has passed, at once if d is not positive. It returns
-	// false if the context of NewWaiter ended meanwhile.
+	// false if the context of NewWaiter ended before.
 	Wait(d time.Duration) bool
 	Close()
 }

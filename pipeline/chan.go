@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// neverHungry stands in for the consumers' count where batching has no part. It
-// is never written.
+// neverHungry replaces the consumers' count if batching is not used. It is
+// never written.
 var neverHungry atomic.Int32
 
 // channel is the design "chan": the published pipeline, buffered or not.

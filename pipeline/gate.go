@@ -98,7 +98,7 @@ func (g *gate) leave() {
 }
 
 // served gives this goroutine's unit back after it was woken by other means than
-// a token: the token that was meant for it or, if there is none, its count.
+// a token: the token that was meant for it or, without one, its count.
 func (g *gate) served() {
 	select {
 	case <-g.wakes:

@@ -115,7 +115,7 @@ type Consumer[T any] struct {
 	n      int // read so far
 	in     inlet[T]
 	items  chan T // as in Producer
-	one    [1]T   // the slice of ReceiveSome where there is no window
+	one    [1]T   // the slice of ReceiveSome without a window
 	_      [cacheLine]byte
 }
 
@@ -136,9 +136,10 @@ func (c *Consumer[T]) Take() (v T, ok bool) {
 	return v, false
 }
 
-// Receive returns the next item, waiting while there is none. It returns io.EOF
-// when every producer has been closed and nothing is left, and ctx's error when
-// ctx is done before an item comes; then Receive may be called again.
+// Receive returns the next item, and waits for it if necessary. It returns
+// io.EOF when every producer has been closed and nothing is left, and ctx's
+// error when ctx is done before an item comes; then Receive may be called
+// again.
 func (c *Consumer[T]) Receive(ctx context.Context) (T, error) {
 	if v, ok := c.Take(); ok {
 		return v, nil
@@ -156,9 +157,9 @@ func (c *Consumer[T]) receive(ctx context.Context) (T, error) {
 }
 
 // ReceiveSome returns all items that Receive would return without looking up from
-// its window, at least one, waiting while there is none; with a design that does
-// not batch, exactly one. The slice is valid until the next call on c. Errors are
-// those of Receive.
+// its window, at least one, for which it waits if necessary; with a design that
+// does not batch, exactly one. The slice is valid until the next call on c.
+// Errors are those of Receive.
 func (c *Consumer[T]) ReceiveSome(ctx context.Context) ([]T, error) {
 	if c.n == len(c.window) {
 		v, err := c.receive(ctx)

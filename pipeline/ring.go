@@ -7,7 +7,7 @@ import (
 )
 
 // A ring carries the items of one producer. The positions only grow; position p
-// lies in slot p modulo the number of slots. Slots from head to tail are the
+// is in slot p modulo the number of slots. Slots from head to tail are the
 // consumer's, the others the producer's.
 type ring[T any] struct {
 	slots []T
@@ -40,7 +40,7 @@ func newRings[T any](c Config) *Pipeline[T] {
 	each := (c.Buffer + c.Producers - 1) / c.Producers
 	c.Buffer = each * c.Producers
 	c.Batch = min(c.Batch, each)
-	size := each + c.Batch // so that each fit beside the window that the consumer holds
+	size := each + c.Batch // so that each fit next to the window that the consumer holds
 	rs := &rings[T]{batch: uint64(c.Batch), items: newGate(1)}
 	rs.open.Store(int32(c.Producers))
 	for range c.Producers {
@@ -55,7 +55,7 @@ func newRings[T any](c Config) *Pipeline[T] {
 	return p
 }
 
-// A ringOutlet fills one ring. Its window is the piece of the ring from tail on.
+// A ringOutlet fills one ring. Its window is the piece of the ring that starts at tail.
 type ringOutlet[T any] struct {
 	rings *rings[T]
 	ring  *ring[T]

@@ -17,9 +17,9 @@ const (
 	quorum = 20
 )
 
-// Take measures the machine in some 40 ms, and needs it to itself: load that
-// runs at the same time is measured, too. The two threads are pinned to the first
-// and the last CPU that the caller may use, where the system can do so.
+// Take measures the machine in about 40 ms, and needs it to itself: load that
+// runs at the same time is measured as well. The two threads are pinned to the
+// first and the last CPU that the caller may use, if the system can do so.
 func Take() Sample {
 	cpus, _ := CPUs() // none: any
 	return TakeOn(cpus)

@@ -13,7 +13,7 @@ import (
 	"contend/loop"
 )
 
-// What answers are like is recorded alike by every version and engine of HTTP.
+// What answers are like is recorded in the same way by every version and engine of HTTP.
 func TestAnswersAreRecorded(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

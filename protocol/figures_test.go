@@ -73,7 +73,7 @@ func driveWay(t *testing.T, target Target, plan load.Plan) *load.Result {
 	return r
 }
 
-// accountOf is everything in a result but times, of which it has how many there are.
+// accountOf is everything in a result, but of times only their number.
 func accountOf(r *load.Result) map[string]any {
 	count := func(h *hist.Histogram) int64 {
 		if h == nil {

@@ -23,8 +23,8 @@ import (
 	"contend/setting"
 )
 
-// families are the schemes by the packages that open them. What a target can be
-// asked for are the settings of that package's configuration.
+// families are the schemes by the packages that open them. A target has the
+// settings of that package's configuration.
 var families = []family{
 	of(roundtrip.Open, "HTTP", "http://host/path, https://…, http+unix:///path/of/socket:/path", "http", "https", "http+unix"),
 	of(grpc.Open, "gRPC", "grpc://host:port/package.Service/Method, grpcs://…", "grpc", "grpcs"),
@@ -145,10 +145,10 @@ func Forms() []string {
 // printing pipelines, and no environment.
 type Opener struct {
 	wire.Surroundings
-	// Funcs make the functions behind func:NAME.
+	// Funcs make the functions of func:NAME.
 	Funcs map[string]func() (load.Target, error)
-	// Remote returns what workers elsewhere drive, of a target without mistakes in its words;
-	// nil: it is driven here.
+	// Remote returns what workers on other machines drive, of a target without mistakes in
+	// its words; nil: it is driven here.
 	Remote func(Target, wire.Surroundings) (load.Target, error)
 }
 

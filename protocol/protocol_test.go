@@ -100,7 +100,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// A command line is no script and no URL, however it ends and whatever it names.
+// A command line is neither a script nor a URL, however it ends and whatever it names.
 func TestWhatAWordIs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("my flow.js", nil, 0o600); err != nil {
@@ -109,8 +109,8 @@ func TestWhatAWordIs(t *testing.T) {
 	for word, want := range map[string]struct{ script, url bool }{
 		"flow.js":                             {script: true},
 		"./flow.mjs":                          {script: true},
-		"/a/b.ts":                             {script: true}, // that it is missing is said then
-		"my flow.js":                          {script: true}, // which is there
+		"/a/b.ts":                             {script: true}, // the error then says that it is missing
+		"my flow.js":                          {script: true}, // which exists
 		"node a.js":                           {},
 		"./my server.js":                      {},
 		"deno run -A x.ts":                    {},
@@ -175,7 +175,7 @@ func TestMistakesHaveTheirPlace(t *testing.T) {
 	}
 }
 
-// What a version of HTTP has no field for is refused, whoever would send it.
+// A setting for which a version of HTTP has no field is refused, whoever would send it.
 func TestConnectionFieldsAreRefused(t *testing.T) {
 	for _, name := range []string{"Connection", "keep-alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade", "TE"} {
 		for _, version := range []string{"2", "3"} {
@@ -259,7 +259,7 @@ func TestOpenMistakes(t *testing.T) {
 	}
 }
 
-// A gRPC server that is not there is not a mistake in the words.
+// A gRPC server that does not respond is not a mistake in the words.
 func TestUnreachableGRPC(t *testing.T) {
 	opened, err := Opener{}.Open(t.Context(), At("grpc://"+testenv.HeldAddress(t)+"/s/m"))
 	var reached *errkind.Error
@@ -268,8 +268,8 @@ func TestUnreachableGRPC(t *testing.T) {
 	}
 }
 
-// To try whether a server is there takes a connection and no request, whatever drives
-// the target.
+// Checking whether a server responds takes a connection and no request, whatever
+// drives the target.
 func TestReach(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("%s %s", r.Method, r.URL)

@@ -197,7 +197,7 @@ func TestProxy(t *testing.T) {
 			t.Errorf("%s: the engine is %s because of %q", tt.what, r.Engine, r.EngineReason)
 		}
 	}
-	// The server is no gRPC, but it is the proxy that was asked for it.
+	// The server does not speak gRPC, but it is the proxy that was asked for it.
 	_, err := opener.Open(t.Context(), At("grpc://shop.invalid:81/a.B/C"))
 	if seen := p.take(); err == nil || !slices.Contains(seen, "CONNECT shop.invalid:81") {
 		t.Errorf("gRPC: %v; the proxy saw %q", err, seen)

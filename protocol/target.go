@@ -22,7 +22,7 @@ type Target setting.Values
 // At returns the target of a URL.
 func At(url string) Target { return Target{}.With("url", url) }
 
-// With returns the target with a value in the place of an earlier one.
+// With returns the target with one value replaced.
 func (t Target) With(name string, texts ...string) Target {
 	return Target{name: {Texts: texts}}.Over(t)
 }
@@ -121,7 +121,7 @@ func check(name string, value setting.Value) error {
 	return first
 }
 
-// decode resolves the scheme and reads its configuration. Both may be nil beside
+// decode resolves the scheme and reads its configuration. Both may be nil with
 // an error.
 func (t Target) decode() (*family, any, error) {
 	f, err := t.family()
@@ -140,8 +140,8 @@ func (t Target) decode() (*family, any, error) {
 	return f, config, errors.Join(errs...)
 }
 
-// unfilled refuses placeholders where they would be sent, or compared, as they stand:
-// HTTP alone fills them, and no scheme does in checks.
+// unfilled refuses placeholders where they would be sent, or compared, unfilled: only
+// HTTP fills them, and no scheme does in checks.
 func (f *family) unfilled(given setting.Values) error {
 	var errs []error
 	for _, s := range Settings() {
@@ -161,7 +161,7 @@ func (f *family) unfilled(given setting.Values) error {
 	return errors.Join(errs...)
 }
 
-// notOfFile refuses the @FILE of curl, which would be sent as it stands.
+// notOfFile refuses the @FILE of curl, which would be sent literally.
 func notOfFile(data []string) error {
 	if len(data) == 0 || !strings.HasPrefix(data[0], "@") {
 		return nil
@@ -169,13 +169,13 @@ func notOfFile(data []string) error {
 	return setting.Pick(Settings(), "data")[0].Wrong("sends its text as it is, unlike curl's @file; to send a file use --data-file %s (data_file in an experiment file)", data[0][1:])
 }
 
-// literally says what to do about a placeholder in a setting that keeps it as it stands.
+// literally says what to do about a placeholder in a setting that is not filled.
 var literally = map[string]string{
 	"checks": "a check compares every response with the same value",
 	"data":   "http and https fill it; to send the braces, put the text into a file",
 }
 
-// fills says whether the family fills placeholders in data.
+// fills reports whether the family fills placeholders in data.
 func (f *family) fills() bool { return slices.Contains(f.schemes, "http") }
 
 // family returns that of the URL's scheme.
@@ -231,13 +231,13 @@ func (f *family) words() []string {
 	return f.schemes
 }
 
-// IsURL says whether a word is a URL, and no command line that names one.
+// IsURL reports whether a word is a URL, and no command line that names one.
 func IsURL(word string) bool {
 	scheme, _, found := strings.Cut(word, "://")
 	return found && !strings.ContainsAny(scheme, " \t/=")
 }
 
-// IsScript says whether a word names a file with a script. A command line may end like one, as
+// IsScript reports whether a word names a file with a script. A command line may end like one, as
 // in "node server.js": words with spaces are a name only where there is such a file.
 func IsScript(word string) bool {
 	if !slices.Contains([]string{".js", ".mjs", ".ts"}, path.Ext(word)) || IsURL(word) {

@@ -124,7 +124,7 @@ func TestUplinksOfOtherDevices(t *testing.T) {
 	}
 }
 
-// After a refusal stands what to do about it.
+// A refusal is followed by what to do about it.
 func TestARefusalIsFollowedByAdvice(t *testing.T) {
 	text := textOf(t, openRun())
 	if refused, advised := strings.Index(text, "\nINVALID (incomplete): "), strings.Index(text, "\nNext: lower the rate"); refused < 0 || advised < refused {
@@ -132,7 +132,7 @@ func TestARefusalIsFollowedByAdvice(t *testing.T) {
 	}
 }
 
-// What every result has is said of all of them, not of each by name.
+// What every result has is printed once for all, not for each by name.
 func TestWhatAllHaveIsSaidOnce(t *testing.T) {
 	d := document("sweep")
 	for _, n := range []int{1, 2, 4} {

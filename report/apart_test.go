@@ -109,7 +109,7 @@ func TestStoredEnvironments(t *testing.T) {
 	}
 }
 
-// A document that names one source, or arms alike, is refused and not shown.
+// A document that names one source, or the same arm twice, is refused and not shown.
 func TestReadRefusesBadSources(t *testing.T) {
 	for name, change := range map[string]func(*report.Document){
 		"":           func(*report.Document) {}, // it is read

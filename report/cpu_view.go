@@ -30,7 +30,7 @@ func (d *Document) aboutCPU(v *view) {
 	}
 }
 
-// overLoopback says whether the target is at a loopback address, by its URL.
+// overLoopback reports whether the target is at a loopback address, by its URL.
 func (r Result) overLoopback() bool {
 	u, err := url.Parse(r.Target)
 	if err != nil || r.Local || r.Uplink != nil || r.Completed == 0 {

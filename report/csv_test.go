@@ -153,7 +153,7 @@ func TestCSVOfGuards(t *testing.T) {
 	}
 }
 
-// What a spreadsheet would run is text, whoever wrote it.
+// Cells that a spreadsheet would run are text, whoever wrote them.
 func TestCSVRunsNothing(t *testing.T) {
 	for _, name := range []string{"=1+1", "+1+1", "-c 10", "@SUM(A1)", "\t=1+1", "\r\n=1+1", `=HYPERLINK("http://x","y")`, "a,\"b\"\n=2"} {
 		d := closedRun()

@@ -3,7 +3,8 @@ package report
 import "contend/trial"
 
 // Derive computes every figure that follows from others: results and
-// comparisons from their trials, fits from their points, ours beside theirs.
+// comparisons from their trials, fits from their points, and our figures next
+// to published ones.
 func (d *Document) Derive() {
 	derived := d.derivedPlaces()
 	kept := d.Results

@@ -217,7 +217,7 @@ func roundOf(t *trial.Trials, name string, level, round int, a arm) {
 func wobble(round int) int64 { return int64(round*7%5) - 2 }
 
 // verdicts has a level for every kind of verdict: 10 FASTER, 20 SLOWER, 30
-// EQUIVALENT, 40 INCONCLUSIVE, and from 50 on INVALID.
+// EQUIVALENT, 40 INCONCLUSIVE, and INVALID at 50 and above.
 func verdicts(levels ...int) *trial.Trials {
 	t := &trial.Trials{Arms: []string{"mutex", "inputq"}, Design: trial.Design{
 		Rounds: 7, Pairs: 1, Block: time.Second, Warmup: time.Second, Levels: levels,
@@ -314,8 +314,8 @@ func sweepOf(name string, levels []int, x []int64) *sweep.Curve {
 	return c
 }
 
-// swept has the textbook's curve with a peak at 96 (α 0.0277, β 0.000104), one
-// that still rises, and one whose visits must not be believed.
+// swept has the textbook's curve with a peak at 96 (α 0.0277, β 0.000104), a
+// curve that still rises, and one whose visits are INVALID.
 func swept() *report.Document {
 	d := document("sweep")
 	levels := []int{1, 18, 36, 72, 108, 144, 216}

@@ -77,7 +77,7 @@ func ofForeigners(t *testing.T) (*report.Document, [][]why.Stacks) {
 	return d, stacks
 }
 
-// elements are the names of those of a text in XML, and an error if it is none.
+// elements are the names of the elements of an XML text; an error if it is not XML.
 func elements(text []byte) (names []string, err error) {
 	for decoder := xml.NewDecoder(bytes.NewReader(text)); ; {
 		token, err := decoder.Token()

@@ -11,7 +11,7 @@ import (
 	"contend/report"
 )
 
-// ofWorkers is a document of a run by n workers, of which number 7 is slow and number 9 lost.
+// ofWorkers is a document of a run by n workers: number 7 is slow and number 9 is lost.
 func ofWorkers(n int) *report.Document {
 	r := closedResult("http://localhost:8080/", n, int64(100*(n-1)))
 	for i := range n {
@@ -30,7 +30,7 @@ func ofWorkers(n int) *report.Document {
 	return runDocument(r)
 }
 
-// Of a thousand workers a page lists those that matter, and the document has all.
+// A page lists those of a thousand workers that matter, and the document has all.
 func TestThousandWorkers(t *testing.T) {
 	t.Parallel()
 	d := ofWorkers(1000)

@@ -47,7 +47,7 @@ func (t table) writeHTML(b *strings.Builder) {
 		for i, cell := range cells {
 			tag := tag
 			if cell == "" {
-				tag = "td" // a heading that says nothing is none
+				tag = "td" // an empty heading is an ordinary cell
 			}
 			b.WriteString("<" + tag)
 			if figures[i] {

@@ -238,7 +238,7 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// What exits with 3 fails, what is INVALID errs, and what is not decided or not asked for is skipped.
+// A case with exit code 3 fails, an INVALID one errs, and one that is not decided or not asked for is skipped.
 func TestJUnitEndings(t *testing.T) {
 	experiment := document("lab")
 	experiment.Experiments = []report.Experiment{{ID: "lock", Status: "done", Expectations: []expect.Expectation{

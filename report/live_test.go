@@ -11,8 +11,8 @@ import (
 	"contend/trial"
 )
 
-// What a comparison shows while it goes on is its figures and no verdict, whatever that would be: it
-// has the interval after each round, and not yet what is refused.
+// While a comparison goes on its page shows figures and no verdict, whatever that would be: it has
+// the interval after each round, and not yet what is refused.
 func TestNothingIsDecidedUnderWay(t *testing.T) {
 	d := document("compare")
 	d.Add(report.Place{}, verdicts(10))
@@ -30,7 +30,7 @@ func TestNothingIsDecidedUnderWay(t *testing.T) {
 	if d.Comparisons[0].Verdict == "" {
 		t.Error("the document has lost its verdict")
 	}
-	for name, d := range allDocuments() { // complete ones, too
+	for name, d := range allDocuments() { // including complete ones
 		if shown := d.UnderWay(); strings.Contains(shown, "<script") {
 			t.Errorf("%s has a script", name)
 		}

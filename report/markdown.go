@@ -2,12 +2,12 @@ package report
 
 import "strings"
 
-// apartInMarkdown says whether an empty line is between two elements: not within a list.
+// apartInMarkdown reports whether an empty line is between two elements: not within a list.
 func apartInMarkdown(before, e element) bool {
 	return e.kind != drawn && (!e.kind.listed() || !before.kind.listed())
 }
 
-// listed says whether elements of the kind are items of a list, but on terminals.
+// listed reports whether elements of the kind are items of a list, but on terminals.
 func (k elementKind) listed() bool {
 	return k == bullet || k == aside || k == labelled || k == quoted || k == caution
 }

@@ -11,7 +11,7 @@ type Page struct {
 	Remarks []string
 }
 
-// Text writes the page for a terminal. What does not print is shown as in a Go string.
+// Text writes the page for a terminal. Unprintable characters are shown as in a Go string.
 func (p Page) Text(w io.Writer) error {
 	v := new(view)
 	v.answer("%s", p.Answer)

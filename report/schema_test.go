@@ -75,8 +75,8 @@ func has(t *testing.T, object map[string]any, keys ...string) {
 	}
 }
 
-// Every key that a document can have stands in a table of its description, and
-// nothing else does.
+// Every key that a document can have is in a table of its description, and
+// nothing else is.
 func TestSchemaIsDescribed(t *testing.T) {
 	page, err := os.ReadFile("../docs/report-schema.md")
 	if err != nil {

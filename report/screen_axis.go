@@ -16,7 +16,7 @@ const axisHalf = 24
 // in the middle.
 type axis struct{ full float64 }
 
-// axisOf has room for all intervals that may be believed and twice the margin.
+// axisOf has room for all valid intervals and twice the margin.
 func axisOf(list []Comparison) axis {
 	full := 0.0
 	for _, c := range list {

@@ -6,10 +6,10 @@ import (
 	"reflect"
 )
 
-// bounds are the ends of what is allowed, as text; "" is no end.
+// bounds are the ends of what is allowed, as text; "": no end.
 type bounds struct{ min, max, above, below string }
 
-// readBounds reads the tags and panics on an end that is no value.
+// readBounds reads the tags and panics on an end that is not a value.
 func (s Setting) readBounds(tag reflect.StructTag) bounds {
 	b := bounds{tag.Get("min"), tag.Get("max"), tag.Get("above"), tag.Get("below")}
 	for _, end := range []string{b.min, b.max, b.above, b.below} {
@@ -29,7 +29,7 @@ func (s Setting) end(text string) reflect.Value {
 	return reflect.Indirect(v)
 }
 
-// within says whether the value lies within the bounds.
+// within reports whether the value is within the bounds.
 func (s Setting) within(v reflect.Value) bool {
 	b := s.bounds
 	v = reflect.Indirect(v)

@@ -8,7 +8,7 @@ import (
 	"contend/setting"
 )
 
-// A Pause is executed as it stands; its tags say how it is asked for.
+// A Pause is executed as it is; its tags say how it is asked for.
 type Pause struct {
 	Length time.Duration `json:"length_ns" file:"pause.length" flag:"length,l" default:"1s" min:"1ms" max:"1h" words:"how long to wait"`
 	Times  int           `json:"times" file:"pause.times" default:"3" min:"1" words:"*number* of pauses"`
@@ -25,7 +25,7 @@ func (p Pause) Validate() error {
 }
 
 func Example() {
-	// What a file gives, with the lines where it stands, layer by layer.
+	// What a file gives, with its lines, layer by layer.
 	file := setting.Values{"pause.length": {Texts: []string{"2m"}, Places: []setting.Place{{Line: 3, Column: 9}}}}
 	profile := setting.Values{"pause.times": {Texts: []string{"0"}, Places: []setting.Place{{Line: 7, Column: 14}}}}
 	var p Pause

@@ -41,8 +41,8 @@ import (
 type Setting struct {
 	// Name is what plans and messages call it.
 	Name string
-	// Path is where it stands in a file, "" for nowhere, and Fallback the path
-	// whose value it takes where that one is not given, "" for none.
+	// Path is its path in a file, "" without one, and Fallback the path whose value
+	// it takes if that one is not given, "" without one.
 	Path, Fallback string
 	// Flag is its flag without the hyphens, "" for none; Short its letter. Alias and
 	// AliasShort are its hidden names.
@@ -97,7 +97,7 @@ func ofType(t reflect.Type) []Setting {
 }
 
 // Pick returns the settings with these names, in the order of the names. It
-// panics where there is none: names are literals.
+// panics if a name is unknown: names are literals.
 func Pick(list []Setting, names ...string) []Setting {
 	picked := make([]Setting, len(names))
 	for i, name := range names {
@@ -114,8 +114,8 @@ func Pick(list []Setting, names ...string) []Setting {
 	return picked
 }
 
-// At returns the setting of a field, both by their addresses, as in
-// At(&plan, &plan.Think). It panics where the field is no setting.
+// At returns the setting of a field, both by their addresses, as in At(&plan,
+// &plan.Think). It panics if the field is not a setting.
 func At(structure, field any) Setting {
 	v, at := reflect.ValueOf(structure).Elem(), reflect.ValueOf(field).Pointer()
 	for _, s := range Of(structure) {
@@ -184,7 +184,7 @@ func wordsOf(text string) (words, argument string) {
 	return before + name + after, name
 }
 
-// List says whether the setting takes a list of values.
+// List reports whether the setting takes a list of values.
 func (s Setting) List() bool {
 	return s.field.Type.Kind() == reflect.Slice && !isText(s.field.Type)
 }
@@ -197,10 +197,10 @@ func (s Setting) Fields() []Setting {
 	return nil
 }
 
-// Bool says whether the setting is true or false.
+// Bool reports whether the setting is true or false.
 func (s Setting) Bool() bool { return s.element().Kind() == reflect.Bool }
 
-// Values returns the texts that can stand for the setting, none where they
+// Values returns the texts that are allowed for the setting, none if they
 // cannot be listed.
 func (s Setting) Values() []string {
 	if len(s.oneof) > 0 {
@@ -231,7 +231,7 @@ func (s Setting) element() reflect.Type {
 	return s.field.Type
 }
 
-// isText says whether values of the type read themselves.
+// isText reports whether values of the type read themselves.
 func isText(t reflect.Type) bool {
 	unmarshaler := reflect.TypeFor[encoding.TextUnmarshaler]()
 	return t.Implements(unmarshaler) || reflect.PointerTo(t).Implements(unmarshaler)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Table returns the settings that stand in a section of a file as a table in
-// Markdown; "" is a section without a name.
+// Table returns the settings of a section of a file as a table in Markdown; ""
+// is a section without a name.
 func Table(section string, list []Setting) string {
 	var b strings.Builder
 	b.WriteString("| field | meaning | allowed | default |\n| --- | --- | --- | --- |\n")

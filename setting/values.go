@@ -10,7 +10,7 @@ import (
 )
 
 // Values are what a file or a command line gives: values by the paths or the
-// flags of settings. What is not in them is not given.
+// flags of settings. Other settings are not given.
 type Values map[string]Value
 
 // A Value is what was given for one setting, as text.
@@ -19,8 +19,8 @@ type Value struct {
 	// Items are given instead of Texts where the elements are structs with settings
 	// of their own.
 	Items []Values
-	// Places are where the texts stand in a file, and Path what it calls the field
-	// there, as in profiles.quick.load.vus; none for flags.
+	// Places are the places of the texts in a file, and Path what it calls the
+	// field there, as in profiles.quick.load.vus; none for flags.
 	Places []Place
 	Path   string
 }
@@ -44,7 +44,7 @@ func (v Values) Only(list []Setting, form Form) Values {
 	return only
 }
 
-// Name is what a form calls the setting, "" where it has none.
+// Name is what a form calls the setting, "" if it has no name for it.
 func (f Form) Name(s Setting) string {
 	if f == InFlags {
 		return s.Flag
@@ -133,7 +133,7 @@ func (s Setting) Read(given Value, form Form) (reflect.Value, error) {
 		return reflect.Value{}, errors.Join(errs...)
 	}
 	if s.List() {
-		if len(given.Texts) == 0 && s.Default != "" { // where there is no default, it overrides an outer layer with nothing
+		if len(given.Texts) == 0 && s.Default != "" { // without a default it overrides an outer layer with nothing
 			m := s.Wrong("is empty; expected at least one value")
 			m.Unreadable = true
 			return reflect.Value{}, m
@@ -179,7 +179,7 @@ func (s Setting) readItems(given Value, form Form) (reflect.Value, error) {
 	return list, errors.Join(errs...)
 }
 
-// place is where a text stands in a file, if that is known.
+// place is the place of a text in a file, if that is known.
 func (v Value) place(i int) Place {
 	if i < len(v.Places) {
 		return v.Places[i]
@@ -187,7 +187,7 @@ func (v Value) place(i int) Place {
 	return Place{}
 }
 
-// Unknown is the mistake that a given name is none of the settings'.
+// Unknown is the mistake that no setting has a given name.
 func Unknown(name string, known []Setting, given Values, form Form) *Mistake {
 	names := make([]string, len(known))
 	for i, s := range known {
@@ -249,8 +249,8 @@ func (s Setting) because(text string, err error) *Mistake {
 	return s.Wrong("is %q: %s", text, strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
-// checkRepeated returns what is wrong with an element that stands in the list
-// before.
+// checkRepeated returns what is wrong with an element that occurs earlier in
+// the list.
 func (s Setting) checkRepeated(list reflect.Value, i int) *Mistake {
 	if s.repeat || !list.Index(i).Comparable() {
 		return nil
@@ -300,7 +300,7 @@ func Missing(list []Setting, given Values) error {
 	return errors.Join(errs...)
 }
 
-// Foreign returns the given names that none of the settings has, in order.
+// Foreign returns the given names that no setting has, in order.
 func Foreign(list []Setting, given Values, form Form) []string {
 	known := func(name string) bool {
 		return slices.ContainsFunc(list, func(s Setting) bool {

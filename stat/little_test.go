@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// The published counter behind gRPC (k6, 10 to 1000 virtual users). Calls in flight is
-// rate × mean RPC time, e.g. 4532.29/s · 0.71994 ms = 3.263; share outside is 1 − RPC ÷
-// iteration, e.g. 1 − 0.71994/2.19 = 0.671; the residual compares the rate with
-// VUs ÷ iteration, e.g. 1 − 4532.29·0.00219/10 = 0.0074.
+// The published counter over gRPC (k6, 10 to 1000 virtual users). Calls in flight is rate ×
+// mean RPC time, e.g. 4532.29/s · 0.71994 ms = 3.263; share outside is 1 − RPC ÷
+// iteration, e.g. 1 − 0.71994/2.19 = 0.671; the residual compares the rate with VUs ÷
+// iteration, e.g. 1 − 4532.29·0.00219/10 = 0.0074.
 func TestLittleOnPublishedFigures(t *testing.T) {
 	const us = time.Microsecond
 	tests := []struct {
@@ -53,7 +53,7 @@ func TestLittleWithoutIterationTime(t *testing.T) {
 		{"a lean generator", 10, 950, 10 * time.Millisecond, 9.5, 0.05, ""},
 		{"a noticeable one", 10, 800, 10 * time.Millisecond, 8, 0.2, "generator_share"},
 		{"a saturated one", 10, 500, 10 * time.Millisecond, 5, 0.5, "generator_saturated"},
-		// edges of the window: a little over N is no mismatch, and no negative share
+		// edges of the window: a little over N is not a mismatch, and not a negative share
 		{"just over", 10, 1020, 10 * time.Millisecond, 10.2, 0, ""},
 		{"impossible", 10, 2000, 10 * time.Millisecond, 20, 0, "little_mismatch"},
 	}

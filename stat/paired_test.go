@@ -110,8 +110,8 @@ func TestPaired(t *testing.T) {
 		},
 		{
 			// The 6 Walsh averages of the three ones count against a difference: P(W ≤ 6) =
-			// 14/512. P(W ≤ 5) = 10/512, so the interval's depth is 6: 1 is in it. Of the
-			// 45 Walsh averages 6 are 1, 18 are √2 and 21 are 2: the 23rd is √2.
+			// 14/512. P(W ≤ 5) = 10/512, so the interval's depth is 6: 1 is in it. 6 of the
+			// 45 Walsh averages are 1, 18 are √2 and 21 are 2: the 23rd is √2.
 			name:   "three rounds at exactly 1",
 			ratios: []float64{1, 1, 1, 2, 2, 2, 2, 2, 2},
 			want: Effect{Ratio: math.Sqrt2, Low: 1, High: 2, P: 28.0 / 512,

@@ -132,8 +132,8 @@ func TestTableOfRounds(t *testing.T) {
 	}
 }
 
-// What is asked for 2% at a spread of 3% is what the table says, and found at least
-// nine times in ten there.
+// The rounds needed for 2% at a spread of 3% are those of the table, and enough at
+// least nine times in ten there.
 func TestRoundsNeededAgreesWithTheTable(t *testing.T) {
 	more, ok := RoundsNeeded(pilot(24, 0.02, 0.03*1.015), nil, 0, 0.95, 0.9)
 	if !ok || 24+more < 26 || 24+more > 28 {
@@ -185,9 +185,9 @@ func TestSmallest(t *testing.T) {
 	}
 }
 
-// A difference of that size is found as often as was said. 2000 experiments at 0.9 have
+// A difference of that size is found as often as promised. 2000 experiments at 0.9 have
 // a standard deviation of 0.0067; three are 0.02. The signed-rank test needs π/3 as
-// many rounds as a normal sample, which Spread has in it and this spread has not.
+// many rounds as a normal sample, which Spread includes and this spread does not.
 func TestSmallestIsFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 16))
 	for _, rounds := range []int{6, 7, 8, 12, 30} {
@@ -210,7 +210,7 @@ func TestSmallestIsFound(t *testing.T) {
 	}
 }
 
-// Smallest turns RoundsNeeded round, but for the steps of the confidence.
+// Smallest inverts RoundsNeeded, up to the steps of the confidence.
 func TestSmallestInvertsRoundsNeeded(t *testing.T) {
 	logs := pilot(12, 0.02, 0.03)
 	more, ok := RoundsNeeded(logs, nil, 0, 0.95, 0.9)

@@ -75,8 +75,8 @@ func SequentialLevels(looks []Look, level float64) ([]float64, error) {
 	return levels, nil
 }
 
-// keptLevels holds the levels of looks by these: trials that are alike ask for the same, and
-// each takes a tenth of a second.
+// keptLevels holds the levels of looks by these: equal trials ask for the same, and each
+// computation takes a tenth of a second.
 var keptLevels sync.Map
 
 func simulateLevels(looks []Look, level float64) []float64 {
@@ -164,7 +164,7 @@ func simulatePaths(looks []Look) paths {
 
 // reject raises the statistic as far as the budget allows at look k, marks what is
 // rejected with it, and returns it with the number of experiments rejected so far. What
-// the look spends by itself is known from its tail, however seldom it was simulated.
+// the look alone spends is known from its tail, however seldom it was simulated.
 func (p *paths) reject(k, statistic int, budget float64, tail []float64) (largest, alarms int) {
 	counts := make([]int, simulatedRounds*(simulatedRounds+1)/4+2)
 	for path, w := range p.statistics[k] {

@@ -48,7 +48,7 @@ func TestSequentialLevelsAreUsable(t *testing.T) {
 
 // Played again with other random numbers and the statistic recomputed from Walsh
 // averages. 10000 experiments have a standard deviation of 0.0022 at 0.05, and of 0.0008
-// at 0.05 ÷ 8, the level of one of eight metrics that are told together.
+// at 0.05 ÷ 8, the level of one of eight metrics that share it.
 func TestSequentialLevelsHold(t *testing.T) {
 	const experiments = 10000
 	for _, tt := range []struct {
@@ -132,9 +132,9 @@ func TestSequentialLevelsOfManyRounds(t *testing.T) {
 	}
 }
 
-// What a look spends by itself is at most what may be spent by then, also where the
-// event is too rare to be simulated: 2/2¹⁵ = 0.00006 at 16 rounds is not among 131072
-// experiments for sure.
+// What a look alone spends is at most what may be spent by then, even if the event is
+// too rare to be simulated: 2/2¹⁵ = 0.00006 at 16 rounds may not occur in 131072
+// experiments.
 func TestSequentialLevelsOfRareEvents(t *testing.T) {
 	looks := []int{8, 16, 24, 32}
 	for _, level := range []float64{0.00625, 1e-4, 1e-5, 1e-6} {
@@ -185,7 +185,7 @@ func shares(rounds []int, most int) []Look {
 	return looks
 }
 
-// Of at most 40 rounds time leaves 17: the looks before have the levels that they had
+// Time leaves 17 of at most 40 rounds: the looks before have the levels that they had
 // when 40 were to come, and the last one spends what is left.
 func TestSequentialLevelsWhenTimeIsUp(t *testing.T) {
 	rounds := []int{11, 13, 16, 17}

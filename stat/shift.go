@@ -21,19 +21,19 @@ type Shift struct {
 	Rounds     int
 }
 
-// Bounded says whether there is an interval. There is none with too few rounds.
+// Bounded reports whether there is an interval. Too few rounds have no interval.
 func (s Shift) Bounded() bool { return s.Confidence > 0 }
 
-// Excludes0 says whether the two are told apart: the interval is to one side of 0.
+// Excludes0 reports whether the two clearly differ: the interval is to one side of 0.
 func (s Shift) Excludes0() bool { return s.Bounded() && (s.Low > 0 || s.High < 0) }
 
-// Differences compares two arms from one difference per round, candidate − baseline, for
-// what can be 0 in one of them and so has no ratio. Estimate, test and interval are those
-// of Paired, of differences instead of log-ratios: the median of the means of all pairs of
-// rounds, the exact sign-flip test, and the differences that it does not reject. P ≤ Level
-// if and only if 0 is outside the interval; ties count against a difference.
+// Differences compares two arms from one difference per round, candidate − baseline, for what
+// can be 0 in one of them and so has no ratio. Estimate, test and interval are those of Paired, of
+// differences instead of log-ratios: the median of the means of all pairs of rounds, the exact
+// sign-flip test, and the differences that it does not reject. P ≤ Level if and only if 0 is
+// outside the interval; ties count against a difference.
 //
-// Of one of n shifts that are told together, ask at the confidence 1 − level/n.
+// For one of n shifts that share the level, ask at the confidence 1 − level/n.
 //
 // An error means that the input is not one finite difference for each of 1 to 2000 rounds, or that
 // confidence is out of range.

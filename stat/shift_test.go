@@ -63,8 +63,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// What is added to all differences is added to the estimate and to the ends; the interval
-// excludes 0 exactly when p says so.
+// A constant added to all differences is added to the estimate and to the ends; the
+// interval excludes 0 exactly when p says so.
 func TestDifferencesProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		give := rapid.SliceOfN(rapid.Map(rapid.IntRange(-1000, 1000), func(i int) float64 { return float64(i) }), 1, 40).Draw(t, "differences")

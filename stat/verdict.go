@@ -3,8 +3,8 @@ package stat
 // Verdict is the outcome of a comparison, in the word that is printed.
 type Verdict string
 
-// The verdicts. Decide never answers Invalid: that is for those who know that the
-// measurement itself must not be believed.
+// The verdicts. Decide never returns Invalid: callers do, if the measurement
+// itself is not valid.
 const (
 	Faster       Verdict = "FASTER"
 	Slower       Verdict = "SLOWER"
@@ -15,7 +15,7 @@ const (
 	Invalid      Verdict = "INVALID"
 )
 
-// Worse says whether the candidate is slower than the baseline or takes more than that.
+// Worse reports whether the candidate is slower than the baseline or takes more than that.
 func (v Verdict) Worse() bool { return v == Slower || v == More }
 
 // Kind says what a larger value of a metric means.

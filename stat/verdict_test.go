@@ -96,7 +96,7 @@ func TestAmong(t *testing.T) {
 	}
 }
 
-// Verdict, interval and p never contradict each other, however many are told together.
+// Verdict, interval and p never contradict each other, however many effects share the level.
 func TestAmongAgrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		logs := drawRounds(t)

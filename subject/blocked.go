@@ -1,9 +1,9 @@
 package subject
 
-// Blocked returns how many threads wait in each system call in which a thread waits for
-// something else than its next task, by its name: fsync, nanosleep, flock; and in futex, if it is for a
-// lock, behind which idle threads may wait for the one that waits for a task. It looks at the threads that
-// the last Sample saw; where that is not possible there are none.
+// Blocked returns how many threads wait in each system call in which a thread waits for something other
+// than its next task, by its name: fsync, nanosleep, flock; and in futex, if it is for a lock, where idle
+// threads may queue after the one that waits for a task. It looks at the threads that the last Sample saw;
+// if that is not possible it returns none.
 func (s *Subject) Blocked() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,8 +38,9 @@ func (c census) blocked() map[string]int {
 	return found
 }
 
-// callOf returns the number of the system call that a thread waits in and its arguments, as its file
-// has them (proc_pid_syscall(5)); −1: it runs, waits elsewhere, has ended, or must not be looked into.
+// callOf returns the number of the system call that a thread waits in and its arguments, as its file has
+// them (proc_pid_syscall(5)); −1: it runs, waits outside a call, has ended, or must not be looked
+// into.
 func callOf(pid, thread int) (call int, args []string) {
 	text, _ := readProc("/proc/%d/task/%d/syscall", pid, thread)
 	fields := strings.Fields(text)
@@ -53,7 +54,7 @@ func callOf(pid, thread int) (call int, args []string) {
 	return call, fields[1:]
 }
 
-// forLock says whether the arguments of a futex are of those who wait for a lock of glibc
+// forLock reports whether the arguments of a futex are of those who wait for a lock of glibc
 // (pthread_mutex_t, std::mutex) or of Rust's standard library: while its value is 2, that of a lock
 // that is held and waited for (Drepper, "Futexes Are Tricky", section 6), without an end. Idle threads
 // wait for conditions, at other values.

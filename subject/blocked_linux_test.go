@@ -31,7 +31,7 @@ func waits([]string) {
 	_ = unix.Flock(int(wanted.Fd()), unix.LOCK_EX)
 }
 
-// Of linux/futex.h.
+// From linux/futex.h.
 const wait, waitBitset, private, realtime = 0, 9, 128, 256
 
 // futex waits for ever, as long as a word has its value.

@@ -19,14 +19,14 @@ import (
 type group struct {
 	root fs.FS
 	dir  string // of cgroup.procs
-	// cpu is the file with the CPU time of all that ever ran in it: behind usage_usec in
+	// cpu is the file with the CPU time of all that ever ran in it: after usage_usec in
 	// µs, or alone in ns.
 	cpu string
 }
 
 // findGroup returns the control group of a container, by its id: it is in the name of
-// the group, wherever that stands (docker/ID, docker-ID.scope, libpod-ID), and so in the
-// lists of groups of the container's processes (cgroups(7)).
+// the group, at any place (docker/ID, docker-ID.scope, libpod-ID), and so in the lists
+// of groups of the container's processes (cgroups(7)).
 func findGroup(root fs.FS, id string) (*group, error) {
 	places := groupsOf(root, id)
 	if len(places) == 0 {
@@ -68,7 +68,7 @@ func groupsOf(root fs.FS, id string) []place {
 			}
 			names := strings.Split(fields[2], "/")
 			at := slices.IndexFunc(names, func(name string) bool {
-				return strings.Contains(name, id) && !strings.Contains(name, "conmon") // Podman's monitor, beside it
+				return strings.Contains(name, id) && !strings.Contains(name, "conmon") // not Podman's monitor
 			})
 			if p := (place{fields[1], strings.Join(names[:at+1], "/")}); at >= 0 && !slices.Contains(found, p) {
 				found = append(found, p)
@@ -147,7 +147,7 @@ func (g *group) pids() ([]int, error) {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		text, _ := fs.ReadFile(g.root, path.Join(name, "cgroup.procs")) // gone, too
+		text, _ := fs.ReadFile(g.root, path.Join(name, "cgroup.procs")) // an error: it is gone as well
 		for _, field := range strings.Fields(string(text)) {
 			if pid, err := strconv.Atoi(field); err == nil && pid != 0 { // 0: not seen in this namespace
 				all = append(all, pid)

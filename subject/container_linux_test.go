@@ -222,8 +222,8 @@ func inEachGroup(t *testing.T, test func(t *testing.T, folder string)) {
 	}
 }
 
-// What is sampled is in the container: its CPU time, also of processes that have ended,
-// its memory and its threads. All of it ends with its first process.
+// A sample covers the container: its CPU time, also of processes that have ended, its
+// memory and its threads. All of it ends with its first process.
 func TestContainer(t *testing.T) {
 	inEachGroup(t, func(t *testing.T, folder string) {
 		const burnt = 200 * time.Millisecond

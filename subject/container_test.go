@@ -98,7 +98,7 @@ func TestCheckContainer(t *testing.T) {
 	contains(t, err, "port 8080 of a container")
 }
 
-// A published port takes connections before anybody listens behind it.
+// A published port accepts connections before the server in the container listens.
 func TestPublishedPort(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -106,9 +106,9 @@ func TestPublishedPort(t *testing.T) {
 	}
 	defer listener.Close()
 	answers := []func(net.Conn){
-		func(c net.Conn) { c.Close() }, // nobody is there
+		func(c net.Conn) { c.Close() }, // nobody listens
 		func(c net.Conn) { c.Write([]byte("220 hello")) },
-		func(c net.Conn) {}, // who waits for a request
+		func(c net.Conn) {}, // that waits for a request
 	}
 	served := make(chan struct{})
 	go func() {

@@ -9,12 +9,12 @@ import (
 )
 
 // Counters opens counters of what the subject does, all processes of its tree or of its
-// container and what they start from now on; the caller closes them, before the subject's end or
-// after it. Called for the first time with the events of Config.Counted, it hands out
-// those that were opened before the subject's first instruction, unless it is in a container.
+// container and what they start after the call; the caller closes them, before the subject's end
+// or after it. Called for the first time with the events of Config.Counted, it hands out those
+// that were opened before the subject's first instruction, unless it is in a container.
 //
-// The error wraps os.ErrProcessDone when the subject has ended, and is a
-// perf.UnavailableError where the machine or its owner is the reason.
+// The error wraps os.ErrProcessDone when the subject has ended, and is a perf.UnavailableError
+// if the machine or its owner is the reason.
 func (s *Subject) Counters(events ...perf.Event) (*perf.Counters, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +37,7 @@ func (s *Subject) Counters(events ...perf.Event) (*perf.Counters, error) {
 }
 
 // Profiler opens a sampler of the CPU time of all processes of the subject's tree or container and of
-// what they start from now on; the caller closes it. The errors are those of Counters.
+// what they start after the call; the caller closes it. The errors are those of Counters.
 func (s *Subject) Profiler() (*perf.Sampler, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

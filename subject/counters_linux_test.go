@@ -249,7 +249,7 @@ func (p *peer) count() uint64 {
 	return 0
 }
 
-// The counters of Config.Counted are there already; others are opened.
+// The counters of Config.Counted are open already; others are opened.
 func TestCountersAreHandedOutOnce(t *testing.T) {
 	countable(t, perf.PageFaults)
 	cfg := with(role("hang"), Ready{})

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// usableCPUs returns CPUs that this program may use, eight at the most.
+// usableCPUs returns at most eight CPUs that this program may use.
 func usableCPUs(t *testing.T) (cpus []int) {
 	t.Helper()
 	var set unix.CPUSet

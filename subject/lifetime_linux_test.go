@@ -156,8 +156,8 @@ func samplers(pid int) (open int) {
 	return open
 }
 
-// Sampling ends with us: nobody whom we sample can go on with it, and another's server
-// does not notice.
+// Sampling ends with us: a process that we sample cannot go on with it, and another's
+// server does not notice.
 func TestKillMinus9WhileSampled(t *testing.T) {
 	server := started(t, role("serve", "{{addr}}"))
 	if p, err := server.Profiler(); err != nil {

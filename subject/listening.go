@@ -35,7 +35,7 @@ type identity struct {
 }
 
 // Listening finds the server that a connection to addr (host:port, TCP) reaches. The
-// error says why there is none: addr is not of this machine, nobody listens there, or
+// error says why that failed: addr is not of this machine, nobody listens there, or
 // only processes that this user may not look into; it wraps errors.ErrUnsupported on
 // systems other than Linux. ctx bounds the look-up of the host's name.
 func Listening(ctx context.Context, addr string) (*Foreign, error) {
@@ -76,8 +76,8 @@ func (f *Foreign) Clocks() (Sample, error) {
 	return sample, nil
 }
 
-// Counters opens counters of what the server does and starts from now on; the caller
-// closes them. The errors are those of Subject.Counters.
+// Counters opens counters of what the server does and starts after the call; the
+// caller closes them. The errors are those of Subject.Counters.
 func (f *Foreign) Counters(events ...perf.Event) (*perf.Counters, error) {
 	c, err := perf.Threads(f.threads, events...)
 	if err != nil {
@@ -86,8 +86,8 @@ func (f *Foreign) Counters(events ...perf.Event) (*perf.Counters, error) {
 	return c, nil
 }
 
-// Profiler opens a sampler of the CPU time of the server and of what it starts from now on;
-// the caller closes it. The errors are those of Subject.Counters.
+// Profiler opens a sampler of the CPU time of the server and of what it starts after the
+// call; the caller closes it. The errors are those of Subject.Counters.
 func (f *Foreign) Profiler() (*perf.Sampler, error) {
 	p, err := perf.Sample(f.threads)
 	if err != nil {

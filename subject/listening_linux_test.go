@@ -147,7 +147,8 @@ func TestNewForeign(t *testing.T) {
 
 // A server is found at every address that reaches it.
 func TestListening(t *testing.T) {
-	// The first that others can reach: those after it may be of networks that other tests make and remove meanwhile.
+	// The first that others can reach: later ones may belong to networks that other tests make and remove at the same
+	// time.
 	own := "127.0.0.1"
 	for _, address := range slices.Backward(must(net.InterfaceAddrs())) {
 		if ip := address.(*net.IPNet).IP; ip.IsGlobalUnicast() {
@@ -222,7 +223,7 @@ func activate(args []string) {
 	hang()
 }
 
-// systemd listens for servers, and starts everything else, too.
+// systemd listens for servers, and starts everything else as well.
 func TestSocketActivation(t *testing.T) {
 	waiting := started(t, with(role("activate", "{{addr}}"), Ready{Log: "listening"}))
 	_, err := Listening(t.Context(), waiting.Addr(""))
@@ -234,7 +235,7 @@ func TestSocketActivation(t *testing.T) {
 	}
 }
 
-// What another user's process has open is not shown.
+// The sockets of another user's process are not shown.
 func TestListeningUnseen(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become somebody else")
@@ -287,7 +288,7 @@ func TestForeignSample(t *testing.T) {
 	}
 }
 
-// Who passes everything on is not the server.
+// A process that passes everything on is not the server.
 func TestForwarders(t *testing.T) {
 	s := started(t, with(role("forward", "{{addr}}"), Ready{Log: "listening"}))
 	_, err := Listening(t.Context(), s.Addr(""))

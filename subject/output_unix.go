@@ -120,7 +120,7 @@ func (c *collector) read() {
 	}
 }
 
-// read takes what is there, at most about what a pipe holds, and returns how
+// read takes what has arrived, at most about what a pipe holds, and returns how
 // many bytes that was.
 func (s *stream) read(buf []byte) int {
 	total := 0

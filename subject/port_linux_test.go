@@ -25,8 +25,8 @@ func insisting(port string, cfg Config) Config {
 	return cfg
 }
 
-// Two servers that insist on one port are alive beside each other, and what else they
-// do is as ever.
+// Two servers that insist on one port run at the same time, and otherwise behave as
+// usual.
 func TestFixedPort(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
 	peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "peer") }))
@@ -89,7 +89,7 @@ func TestFixedPortOfOtherPrograms(t *testing.T) {
 	})
 }
 
-// What cannot be started is said as ever, and leaves nothing behind.
+// What cannot be started is reported as usual, and leaves nothing behind.
 func TestFixedPortMistakes(t *testing.T) {
 	port := testenv.HeldPort(t)
 	_, err := Start(t.Context(), insisting(port, Config{Command: []string{"no-such-program"}}))
@@ -108,8 +108,8 @@ func TestFixedPortMistakes(t *testing.T) {
 	contains(t, err, "port "+taken+" is free on no address")
 }
 
-// A server that is not ready is said to listen elsewhere, with what it was given of its
-// address, unless it listens there.
+// A server that is not ready is reported to listen at another address, with what it was
+// given of its own, unless it listens there.
 func TestAstray(t *testing.T) {
 	untold, silent, there := role("astray"), role("hang"), with(role("port"), Ready{Log: "never"})
 	untold.Addressed, silent.Addressed, there.Addressed = true, true, true

@@ -35,8 +35,8 @@ func killTree(pid int) int {
 }
 
 // reap waits until the process has ended, ends the rest of its session, and
-// takes its exit status. Until the last step it is a zombie, so that its number
-// stands for no other process or group.
+// takes its exit status. Until the last step it is a zombie, so that no other
+// process or group has its number.
 func (s *Subject) reap() error {
 	for {
 		err := unix.Waitid(unix.P_PID, s.PID(), nil, unix.WEXITED|unix.WNOWAIT, nil)

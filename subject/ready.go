@@ -45,7 +45,7 @@ func (r Ready) url() string {
 	return r.HTTP
 }
 
-// watch returns the watch for the log line, or nil when none is asked for.
+// watch returns the watch for the log line, or nil if no line is asked for.
 func (r Ready) watch() (*lineWatch, error) {
 	if r.Log == "" {
 		return nil, nil
@@ -118,8 +118,8 @@ func notThere(err error, address string) error {
 	return err
 }
 
-// tcpProbe asks for a connection, and of a published port that it stays: that accepts
-// before the server behind it does, and hangs up then.
+// tcpProbe asks for a connection, and for a published port that the connection stays
+// open: such a port accepts before its server does, and hangs up then.
 func tcpProbe(addr, said string, published bool) probe {
 	return func(ctx context.Context) error {
 		var dialer net.Dialer

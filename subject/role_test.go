@@ -200,7 +200,7 @@ func flood(args []string) {
 }
 
 // unlucky finds its address in use the first time: as long as the file args[0]
-// is not there. It notes its addresses in it.
+// does not exist. It notes its addresses in it.
 func unlucky(args []string) {
 	_, err := os.Stat(args[0])
 	notes := must(os.OpenFile(args[0], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))
@@ -246,9 +246,9 @@ func where(args []string) {
 	}
 }
 
-// insist listens on args[1:] and says there who it is, args[0], what it gets from
-// args[2] at /peer, and whether its port is still free for itself at /again. Of the
-// name "parent" a child of the name "child" does the same.
+// insist listens on args[1] and says there who it is, args[0], what it gets from
+// args[2] at /peer, and whether its port is still free for itself at /again. With
+// the name "parent" a child with the name "child" does the same.
 func insist(args []string) {
 	name, addr, peer := args[0], args[1], args[2]
 	if name == "parent" {

@@ -28,7 +28,7 @@ func parseStat(pid int, text string) (procfs.ProcStat, error) {
 	if open < 0 || end < open {
 		return procfs.ProcStat{}, fmt.Errorf("/proc/%d/stat names no program: %q", pid, text)
 	}
-	const first = 3 // the field behind the name, as the manual counts them
+	const first = 3 // the field after the name, as the manual counts them
 	fields := strings.Fields(text[end+1:])
 	if last := 24; len(fields) <= last-first {
 		return procfs.ProcStat{}, fmt.Errorf("/proc/%d/stat has %d fields behind the name", pid, len(fields))

@@ -12,7 +12,7 @@ import (
 	"contend/internal/testenv"
 )
 
-// What is read is what procfs reads, of a program whose name is hard to read, too.
+// What is read is what procfs reads, even for a program whose name is hard to read.
 func TestStatOf(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "a) R 1 (b")
 	if err := os.Symlink(must(exec.LookPath("sleep")), program); err != nil {

@@ -15,7 +15,7 @@ const (
 // A tail is an io.Writer that keeps the last tailBytes of a stream in fixed
 // memory. It may be read while it is written.
 type tail struct {
-	watch *lineWatch // sees every byte too; may be nil
+	watch *lineWatch // also sees every byte; may be nil
 	rest  []byte     // of the watch: a line that is not complete yet
 
 	mu   sync.Mutex
@@ -24,7 +24,7 @@ type tail struct {
 }
 
 func (t *tail) Write(p []byte) (int, error) {
-	t.keep(p) // first, so that who waits for a line can read it
+	t.keep(p) // first, so that a caller that waits for a line can read it
 	if t.watch != nil {
 		t.rest = t.watch.scan(t.rest, p)
 	}

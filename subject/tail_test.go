@@ -52,12 +52,12 @@ func TestTailCuts(t *testing.T) {
 	})
 }
 
-// Who has waited for a line can read it.
+// A caller that has waited for a line can read it.
 func TestLineIsKeptBeforeItIsSeen(t *testing.T) {
 	watch := must(Ready{Log: "ready"}.watch())
 	kept := tail{watch: watch}
 	written := make(chan bool)
-	kept.mu.Lock() // nothing can be kept meanwhile
+	kept.mu.Lock() // nothing can be kept until it is unlocked
 	go func() {
 		kept.Write([]byte("ready\n"))
 		close(written)
@@ -72,7 +72,7 @@ func TestLineIsKeptBeforeItIsSeen(t *testing.T) {
 	<-watch.seen
 }
 
-// However a stream is cut into reads, a line is found exactly if it is there.
+// However a stream is cut into reads, a line is found exactly if it occurs.
 func TestLineWatch(t *testing.T) {
 	pattern := regexp.MustCompile(`^ab*c$`)
 	rapid.Check(t, func(t *rapid.T) {

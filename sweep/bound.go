@@ -14,16 +14,16 @@ type Bound struct {
 	// levels where it was.
 	Reason finding.Warning `json:"reason"`
 	// ServerCPUPerOp is the least CPU time, in nanoseconds, that the server took for an
-	// operation at any level, and AlonePerSec how many it could do per second at the most
-	// if that were all that its CPUs did: CPUs ÷ ServerCPUPerOp. 0: the server's CPU time
-	// is not known.
+	// operation at any level. AlonePerSec is how many operations per second it could do if
+	// its CPUs did nothing else: CPUs ÷ ServerCPUPerOp. 0: the server's CPU time is not
+	// known.
 	ServerCPUPerOp float64 `json:"server_cpu_ns_per_op,omitempty"`
 	CPUs           int     `json:"cpus,omitempty"`
 	AlonePerSec    float64 `json:"alone_per_s,omitempty"`
 }
 
-// bound returns what can be said where no peak was measured and levels must not be
-// believed for no other reason than that the generator was the limit; else nil.
+// bound returns a lower bound if no peak was measured and levels are INVALID only
+// because the generator was the bottleneck; else nil.
 func (c *Curve) bound() *Bound {
 	if c.Enough == nil || c.Fit != nil && c.Fit.Peak != nil {
 		return nil

@@ -19,16 +19,14 @@ const (
 	widestStep   = 4    // from a level to the next one
 )
 
-// DefaultLimit is the highest level that an adaptive sweep comes to unless it
-// is told another.
+// DefaultLimit is the highest level of an adaptive sweep without another limit.
 const DefaultLimit = 1024
 
-// Explore chooses the levels that a sweep should measure, 1 to ExtendTo. It calls
-// measure with doubled levels from 1 on, until throughput has clearly fallen or
-// no longer grows, and takes levels in even ratios around the answer that they suggest:
-// the knee, or the best of them where Within is set. measure returns the throughput per second,
-// or false where that is not valid, which ends the doubling: at 1 with that level alone. An error ends it without
-// levels. Callers think for so long between two operations.
+// Explore chooses the levels that a sweep should measure, 1 to ExtendTo. It calls measure with 1, 2, 4, … until
+// throughput has clearly fallen or no longer grows, and takes levels in even ratios around the answer that they
+// suggest: the knee, or the best of them if Within is set. measure returns the throughput per second, or false if
+// that is not valid, which ends the doubling: at 1 with that level alone. An error ends it without levels.
+// Callers think for so long between two operations.
 func (d Design) Explore(think time.Duration, measure func(level int) (float64, bool, error)) ([]int, error) {
 	limit := cmp.Or(d.ExtendTo, DefaultLimit)
 	var seen []usl.Point

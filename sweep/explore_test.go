@@ -17,14 +17,14 @@ func TestLevelsAreChosenAroundThePeak(t *testing.T) {
 		limit            int
 		explored, levels []int
 	}{
-		// No step is wider than 4 times: 4 stands between 1 and 16.
-		// Of X(45), X(32) and X(64) are 94% and X(16) and X(128) 63%: from 16 to 128 in six steps of √2.
+		// No step is wider than 4 times, so 4 is between 1 and 16. X(32) and X(64) are 94% of X(45), and
+		// X(16) and X(128) 63%: from 16 to 128 in six steps of √2.
 		{"peak at 45", usl.Model{Beta: 1. / 45 / 45, Gamma: 1}, 1024,
 			[]int{1, 2, 4, 8, 16, 32, 64, 128}, []int{1, 4, 16, 23, 32, 45, 64, 91, 128}},
 		// 6 levels are explored at least; X(2) = 1.64 and X(4) = 1.71 are near, from 1 to 8.
 		{"peak at 3", usl.Model{Beta: 1. / 9, Gamma: 1}, 1024, []int{1, 2, 4, 8, 16, 32}, []int{1, 2, 3, 4, 6, 8}},
 		{"falls from the first", usl.Model{Alpha: 2, Beta: 1, Gamma: 1}, 1024, []int{1, 2, 4, 8, 16, 32}, []int{1, 2, 4, 8, 16, 32}},
-		// Near from 64 on (2 · 64 > 0.85 · 100): from 32 to the limit.
+		// Near the limit at 64 and above (2 · 64 > 0.85 · 100): from 32 to the limit.
 		{"rises to the limit", usl.Model{Gamma: 1}, 100, []int{1, 2, 4, 8, 16, 32, 64, 100}, []int{1, 4, 16, 64, 69, 74, 80, 86, 93, 100}},
 		{"a small limit", usl.Model{Gamma: 1}, 3, []int{1, 2, 3}, []int{1, 2, 3}},
 		// X(512) = 3.98 is 4% more than X(64) = 3.82; X(32) = 3.66 is near, X(16) = 3.368 just not.

@@ -74,8 +74,8 @@ func concurrencies(cells []trial.Cell) []int {
 	return list
 }
 
-// A server that turns the 17th user away ends the doubling at 32; one that cannot
-// even be connected to by them does, too.
+// A server that turns the 17th user away ends the doubling at 32; so does one
+// that they cannot even connect to.
 func TestDoublingEndsWhereVisitsAreDoubtful(t *testing.T) {
 	for _, refusesVU := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -135,7 +135,7 @@ func (l *limited) NewVU(_ context.Context, id int) (load.VU, error) {
 	}), nil
 }
 
-// The fit does without the levels from the first on that must not be believed.
+// The fit excludes the levels from the first INVALID one up.
 func TestFitLeavesOutWhatIsDoubtful(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		target := limited{most: 16}

@@ -54,7 +54,7 @@ func TestAnswersThatDiffer(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		base, cand []answer
-		says       string // of the refusal; empty: there is none
+		says       string // the text of the refusal; empty: not refused
 	}{
 		{"alike", []answer{page}, []answer{page}, ""},
 		{"an error page", []answer{page}, []answer{short}, "A: 200 text/html, 2,000 bytes; B: 200 text/plain, 13 bytes"},
@@ -103,7 +103,7 @@ func TestAnswersThatDiffer(t *testing.T) {
 	}
 }
 
-// Stored rounds are judged alike, where they have what answers were like.
+// Stored rounds are judged in the same way, if they have what answers were like.
 func TestStoredAnswersThatDiffer(t *testing.T) {
 	of := func(length int64, checked int64) []Cell {
 		cells := visits(10, 10000, 10010, 10020, 9990, 9980, 10005)

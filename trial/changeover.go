@@ -37,8 +37,9 @@ type AtRate struct {
 	RatePerSec  float64 `json:"rate_per_s"`
 }
 
-// A ChangeOver is a comparison at a constant rate in the place of one at a level where
-// the generator was the limit. There CPU, instructions and times are the server's own.
+// A ChangeOver is a comparison at a constant rate. It replaces one at a level where
+// the generator was the bottleneck. There CPU, instructions and times are the server's
+// own.
 type ChangeOver struct {
 	AtRate
 	Concurrency int `json:"concurrency"`
@@ -47,7 +48,7 @@ type ChangeOver struct {
 	Trials     *Trials  `json:"trials"`
 }
 
-// of says whether it takes the place of a comparison.
+// of reports whether it takes the place of a comparison.
 func (o ChangeOver) of(c Comparison) bool {
 	return c.Concurrency == o.Concurrency && slices.Contains(o.Candidates, c.Candidate)
 }
@@ -111,18 +112,18 @@ func (c *comparing) useless(rounds int) bool {
 	return len(c.givenUp) == len(t.Design.Levels)
 }
 
-// hopeless says whether the rounds so far leave nothing that further ones could decide: an arm
+// hopeless reports whether the rounds so far leave nothing that further ones could decide: an arm
 // answers nothing right, or no candidate answers as the baseline does.
 func (t *Trials) hopeless() bool {
 	return slices.ContainsFunc(t.Arms, t.nothingRight) || t.allDiffer()
 }
 
-// nothingRight says whether an arm has answered, and nothing of it was right.
+// nothingRight reports whether an arm has answered, and nothing of it was right.
 func (t *Trials) nothingRight(arm string) bool {
 	return NothingRight(slices.DeleteFunc(slices.Clone(t.Results), func(c Cell) bool { return c.Arm != arm }))
 }
 
-// allDiffer says whether no comparison has a candidate that does the work of the baseline.
+// allDiffer reports whether no comparison has a candidate that does the work of the baseline.
 func (t *Trials) allDiffer() bool {
 	return len(t.Comparisons) > 0 && !slices.ContainsFunc(t.Comparisons, func(c Comparison) bool {
 		base, _ := t.Result(c.Baseline, c.Concurrency)
@@ -131,8 +132,8 @@ func (t *Trials) allDiffer() bool {
 	})
 }
 
-// held says whether all arms and the generator hold the rate, so that verdicts of this kind
-// can rest on it: nothing is refused but for what a lower one would not change.
+// held reports whether all arms and the generator sustain the rate, so that verdicts of this
+// kind can rest on it: nothing is refused except what a lower rate would not change.
 func (t *Trials) held(about stat.Kind) bool {
 	return len(t.Results) == len(t.Arms) && !slices.ContainsFunc(t.Results, func(c Cell) bool {
 		w := c.Refusal(about)
@@ -213,7 +214,7 @@ func (c *comparing) again(o ChangeOver) (*comparing, error) {
 	}
 	again.holds = new(stat.LowerIsFaster)
 	timed := d
-	timed.Metrics = append(slices.Clone(d.Metrics[1:]), d.Metrics[0]) // the primary one is counted beside the times
+	timed.Metrics = append(slices.Clone(d.Metrics[1:]), d.Metrics[0]) // the primary one is counted together with the times
 	again.counting = timed.counting()
 	return again, nil
 }
@@ -244,7 +245,7 @@ func (t *Trials) metricsAtRate(o ChangeOver) []metric.Name {
 	return list
 }
 
-// allHave says whether all arms of a change-over have the metric.
+// allHave reports whether all arms of a change-over have the metric.
 func (t *Trials) allHave(m metric.Name, o ChangeOver) bool {
 	return !slices.ContainsFunc(append([]string{t.Arms[0]}, o.Candidates...), func(arm string) bool {
 		cell, _ := t.Result(arm, o.Concurrency)
@@ -253,7 +254,7 @@ func (t *Trials) allHave(m metric.Name, o ChangeOver) bool {
 	})
 }
 
-// replace puts the comparisons of change-overs in the place of those that the generator
+// replace substitutes the comparisons of change-overs for those that the generator
 // limited.
 func (t *Trials) replace() {
 	for i := range t.ChangedOver {

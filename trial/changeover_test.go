@@ -17,8 +17,8 @@ import (
 
 const µs = time.Microsecond
 
-// asked is a target whose generator needs some time for each iteration beside the wait for
-// its answer.
+// asked is a target whose generator needs some time for each iteration on top of the wait
+// for its answer.
 type asked struct {
 	load.Func
 	service, own time.Duration
@@ -87,9 +87,9 @@ func metricsOf(list []Comparison) []metric.Name {
 	return names
 }
 
-// Of the 1 ms of an iteration of a, and the 1.05 ms of one of b, 0.9 ms are the generator's:
-// 1000/s and 952/s, whatever the server could do. 70% of 952.4 are 667, and of one iteration of 190 in a
-// block less 3 less. There b answers in 150 µs and a in 100 µs.
+// 0.9 ms of the 1 ms of an iteration of a, and of the 1.05 ms of one of b, are the generator's: 1000/s
+// and 952/s, whatever the server could do. 70% of 952.4 are 667, and as a block has 190 iterations, 3
+// less. There b answers in 150 µs and a in 100 µs.
 func TestGeneratorAtItsLimitChangesOver(t *testing.T) {
 	a, b := asked{service: 100 * µs, own: 900 * µs}, asked{service: 150 * µs, own: 900 * µs}
 	trials := compareInBubble(t, changing(), a.arm("a"), b.arm("b"))
@@ -118,8 +118,9 @@ func TestGeneratorAtItsLimitChangesOver(t *testing.T) {
 	}
 }
 
-// The generator needs nothing in two rounds and 0.9 of 1 ms from then on: in k further ones it
-// waited 1.2 + 0.06·k of 1.2 + 0.6·k seconds, which is less than half of it from k = 3 on.
+// The generator needs nothing in two rounds and 0.9 of 1 ms in all later ones: in k later
+// rounds it waited 1.2 + 0.06·k of 1.2 + 0.6·k seconds, which is less than half of it if k
+// is 3 or more.
 func TestGeneratorThatComesToItsLimitChangesOver(t *testing.T) {
 	arm := func(name string) Arm {
 		rounds := 0

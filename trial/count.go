@@ -77,7 +77,7 @@ func (r *round) countedPair(ctx context.Context, sessions []*load.Session, at po
 	for _, arm := range order {
 		r.report(arm, at)
 		plan := r.blockPlan(at.level)
-		plan.Warmup, plan.Duration = 0, r.blocks[at.level].counted // what a lead-in answers would be counted, too
+		plan.Warmup, plan.Duration = 0, r.blocks[at.level].counted // a lead-in's answers would also be counted
 		cell, missing, err := r.lives[arm].count(ctx, sessions[arm], plan, events)
 		if missing != nil && r.counting.only {
 			err = missing
@@ -128,10 +128,10 @@ func (l *Live) driveAndCount(ctx context.Context, s *load.Session, plan load.Pla
 	return cell, nil
 }
 
-// count drives a live arm and counts events from before its first request until
-// after its last answer, without a warm-up. Those that cannot be counted are left out,
-// and the cell says why. Where none can be, or not the first of an arm of which
-// nothing else is wanted, missing says so.
+// count drives a live arm and counts events from before its first request until after
+// its last answer, without a warm-up. It leaves out those that cannot be counted, and
+// the cell says why. If none can be, or not the first of an arm that is only counted,
+// missing says so.
 func (l *Live) count(ctx context.Context, s *load.Session, plan load.Plan, events []perf.Event) (cell Cell, missing, err error) {
 	cannot := func(why error) (Cell, error, error) {
 		return Cell{Result: &load.Result{Counts: load.NewCounts(), Cost: load.Cost{Uncounted: perf.InShort(why)}}}, why, nil

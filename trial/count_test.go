@@ -154,8 +154,8 @@ func TestCountedPrimaryMetricTakesNoTime(t *testing.T) {
 	}
 }
 
-// Neither the machine's speed nor a change of the throughput, which is longer
-// here than the warm-up, has to do with how many instructions an answer takes.
+// How many instructions an answer takes depends neither on the machine's speed
+// nor on a change of the throughput, which is longer here than the warm-up.
 func TestCountingNeedsNoSteadyMachine(t *testing.T) {
 	for _, test := range []struct {
 		metric metric.Name
@@ -237,8 +237,8 @@ func TestWhatCanBeCountedIs(t *testing.T) {
 	}
 }
 
-// The last stretch of blocks in which time is taken has a look at the machine behind
-// it, also in the round in which it shows that nothing can be counted: 2 in each of 6.
+// The last stretch of blocks in which time is taken is followed by a look at the
+// machine, also in the round that shows that nothing can be counted: 2 in each of 6.
 func TestLooksAroundWhatIsTimed(t *testing.T) {
 	d := design()
 	d.Metrics = []metric.Name{metric.Throughput, "server_page_faults_per_op"}

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// sampledPairs is how many pairs of blocks a round of a diagnosis samples, behind one
-	// that it does not sample, beside which it shows what sampling costs.
+	// sampledPairs is how many pairs of blocks a round of a diagnosis samples. The pair
+	// before them is not sampled, and shows what sampling costs.
 	sampledPairs = 2
 	// sampledBlock is their length: with LeastRounds rounds each arm is sampled for 6 s, in
 	// which a core at work gives 6000 samples at 1000 Hz. A part of 5% is known to ±6% of itself.
@@ -35,7 +35,7 @@ type Profiler interface {
 	Close() error
 }
 
-// newProfiler makes one of a sampler, or passes on why there is none.
+// newProfiler makes a Profiler of a sampler, or passes on the error.
 func newProfiler(s *perf.Sampler, err error) (Profiler, error) { return sampler{s}, err }
 
 type sampler struct{ *perf.Sampler }
@@ -54,7 +54,7 @@ type Diagnosis struct {
 	Profiles []why.Profile `json:"profiles"`
 	// Overhead is the share of the throughput that sampling cost; 0: it was not seen to.
 	Overhead float64 `json:"overhead,omitempty"`
-	// TraceOverhead is likewise what execution traces cost, for which there are blocks of their own.
+	// TraceOverhead is what execution traces cost, measured in the same way in blocks of their own.
 	TraceOverhead float64       `json:"trace_overhead,omitempty"`
 	Elapsed       time.Duration `json:"elapsed_ns"`
 	// Failed is why the rounds did not come to their end; of such there is nothing else.
@@ -79,10 +79,10 @@ type Diagnosis struct {
 
 // Diagnose drives the arms by the plan in interleaved blocks, as Compare does, over rounds of fresh processes
 // until why.LeastRounds are whole, or why.MostRounds done, and samples where they spend CPU time. What it
-// measures is no part of a verdict, and what goes wrong is said in the diagnosis, which then has
-// nothing else. The error is a mistake in what was asked for, or that ctx is done.
+// measures is not part of a verdict, and the diagnosis says what went wrong, and then has nothing else. The
+// error is a mistake in what was asked for, or that ctx is done.
 //
-// Where samples cannot be taken programs in Go that can be inspected are asked for their own.
+// If samples cannot be taken programs in Go that can be inspected are asked for their own.
 func Diagnose(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe func(Progress)) (*Diagnosis, error) {
 	d.Rounds, d.Duration, d.Precision = why.LeastRounds, 0, 0
 	d.Pairs, d.Block = 1+sampledPairs, sampledBlock
@@ -164,12 +164,12 @@ func (r *round) sample(ctx context.Context, l *Live, s *load.Session, plan load.
 	return l.sample(ctx, s, plan, &r.resolver)
 }
 
-// whole says whether nothing of a round is empty.
+// whole reports whether nothing of a round is empty.
 func (d *Diagnosis) whole(round int) bool {
 	return !slices.ContainsFunc(d.Profiles, func(p why.Profile) bool { return p.Round == round && !p.Whole() })
 }
 
-// Undiagnosed says whether rounds that were to say why left a candidate without an answer at some level,
+// Undiagnosed reports whether rounds that were to say why left a candidate without an answer at some level,
 // as they failed, or too few of them had operations and CPU time.
 func (t *Trials) Undiagnosed() bool {
 	if t.Why == nil {

@@ -36,7 +36,7 @@ func (w working) Blocked() map[string]int         { return w.blocked }
 func (w working) Done() <-chan struct{}           { return nil }
 func (w working) Err() error                      { return nil }
 
-// sampling stands for a sampler of the CPU time of working in user space.
+// sampling is a fake sampler of the CPU time of working in user space.
 type sampling struct {
 	working
 	begin   int64
@@ -58,7 +58,7 @@ func (s *sampling) Stop(r *symbol.Resolver) (*why.Samples, error) {
 
 func (s *sampling) Close() error { s.opened.Add(-1); return nil }
 
-// workingArm answers after a time, of which it works for each, and slows down while it is sampled.
+// workingArm answers after a time, works during each of it, and slows down while it is sampled.
 func workingArm(name string, after, each time.Duration, opened *atomic.Int64, change func(*Live)) Arm {
 	return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) {
 		w := working{new(atomic.Int64), each, map[string]int{"fsync": int(after / time.Millisecond / 10)}}
@@ -137,8 +137,8 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
-// In some rounds B gives no right answer while it is sampled, or none while it is traced: each is driven again,
-// up to 15 in all. 12 are left of 15 in which 3 were empty, and 11 where 4 were, which is too few but for traces.
+// In some rounds B gives no right answer while it is sampled, or while it is traced: each is driven again, up to
+// 15 in all. 12 of 15 are left if 3 were empty, and 11 if 4 were, which is too few except for traces.
 func TestDiagnoseDrivesEmptyRoundsAgain(t *testing.T) {
 	body := aTrace(t)
 	for _, c := range []struct {

@@ -18,7 +18,7 @@ func DiagnosisTakes(arms int, d Design) time.Duration {
 	return diagnosisTakes(arms, d, err != nil)
 }
 
-// diagnosisTakes adds up that each arm is started and warmed up in each round, and driven in blocks behind
+// diagnosisTakes adds up that each arm is started and warmed up in each round, and driven in blocks after
 // their lead-ins: one as it is, those that are sampled, one that is traced and one between snapshots.
 func diagnosisTakes(arms int, d Design, byThemselves bool) time.Duration {
 	const startAndStop, snapshots = 100 * time.Millisecond, 50 * time.Millisecond
@@ -31,8 +31,8 @@ func diagnosisTakes(arms int, d Design, byThemselves bool) time.Duration {
 	return why.LeastRounds * time.Duration(arms) * (startAndStop + time.Duration(max(1, len(d.Levels)))*level)
 }
 
-// foretold has progress say how long a diagnosis goes on: as expected until its first round is done, and
-// from then on as long as before for each part of it, as nobody knows what thousands of threads or a slow start take.
+// foretold has progress say how long a diagnosis still takes: as expected until its first round is done, and then as
+// long as before for each part of it, as nobody knows what thousands of threads or a slow start take.
 func foretold(observe func(Progress), expected time.Duration) func(Progress) {
 	if observe == nil {
 		return nil

@@ -7,14 +7,14 @@ import (
 	"contend/stat"
 )
 
-// Factors are why a candidate's CPU time per operation differs from the baseline's,
-// as three ratios whose product is that of the CPU time:
+// Factors are why a candidate's CPU time per operation differs from the baseline's, as three
+// ratios whose product is that of the CPU time:
 //
 //	CPU time ÷ operation = instructions ÷ operation × cycles ÷ instruction × time ÷ cycle
 //
-// in user space and the kernel together. Time per cycle is the reciprocal of the
-// processor's frequency, and has in it what a hypervisor takes. The three are told
-// together (stat.Effect.Among).
+// in user space and the kernel together. Time per cycle is the reciprocal of the processor's
+// frequency, and includes what a hypervisor takes. The three share the level
+// (stat.Effect.Among).
 type Factors struct {
 	Instructions         stat.Effect `json:"instructions"`
 	CyclesPerInstruction stat.Effect `json:"cycles_per_instruction"`

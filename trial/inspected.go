@@ -89,7 +89,7 @@ type teller struct {
 	level   int
 }
 
-// found returns the arm's Inspector, or an error if nobody can be asked.
+// found returns the arm's Inspector, or an error if the program cannot be asked.
 func (l *Live) found(ctx context.Context) (Inspector, error) {
 	if l.Inspect == nil {
 		return nil, errors.New("its address is not known")
@@ -137,8 +137,8 @@ func (l *Live) driveWhile(ctx context.Context, s *load.Session, plan load.Plan, 
 	return cell, <-telling, err
 }
 
-// profileItself drives the live arm by the plan while its program takes a CPU profile of itself, which says
-// how much CPU time it used, too. The error is a *perf.UnavailableError where it takes none.
+// profileItself drives the live arm by the plan while its program takes a CPU profile of itself, which also
+// says how much CPU time it used. The error is a *perf.UnavailableError if the program takes none.
 func (l *Live) profileItself(ctx context.Context, s *load.Session, plan load.Plan) (Cell, why.Profile, error) {
 	unavailable := func(err error) error {
 		return &perf.UnavailableError{Event: perf.CPUTime, Reason: err.Error(), Advice: inspectable}

@@ -15,7 +15,7 @@ type local struct{ load.Target }
 
 func (local) Local() {}
 
-// What is measured in this process is sampled by it, and what its generator used is what it used.
+// A target in this process is sampled by it, and what its generator used is what it used.
 func TestItself(t *testing.T) {
 	l := Live{Target: local{}}
 	s := l.sampled()
@@ -42,8 +42,8 @@ func TestItself(t *testing.T) {
 	}
 }
 
-// What is measured in this process, as a lab's functions are, is sampled by it and has no program to ask: its CPU
-// time is that of the generator, and nothing is said to be missing.
+// A target in this process, such as a lab's function, is sampled by it and has no program to ask: its CPU time
+// is that of the generator, and nothing is reported as missing.
 func TestDiagnoseInThisProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var opened atomic.Int64

@@ -10,7 +10,7 @@ import (
 var errTimeUp = errors.New("the time is up")
 
 // Limit returns a context that is over after the most that the whole may take; 0:
-// there is no limit.
+// no limit.
 func Limit(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
 	if most == 0 {
 		return context.WithCancel(ctx)
@@ -18,7 +18,7 @@ func Limit(ctx context.Context, most time.Duration) (context.Context, context.Ca
 	return context.WithTimeoutCause(ctx, most, errTimeUp)
 }
 
-// IsTimeUp says whether a context of Limit is over because its time is up, and not
+// IsTimeUp reports whether a context of Limit is over because its time is up, and not
 // because somebody ended it.
 func IsTimeUp(ctx context.Context) bool {
 	if end, limited := ctx.Deadline(); limited && !time.Now().Before(end) {

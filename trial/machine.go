@@ -13,7 +13,7 @@ type stretchKey struct{ level, round, stretch int }
 // machine is what the probes say about the stretches of a trial.
 type machine struct {
 	changed map[stretchKey]bool // the probes before and after differ
-	states  map[stretchKey]int  // of the other stretches: alike ones share a number
+	states  map[stretchKey]int  // of the other stretches: equal states share a number
 	known   []probe.Sample      // the first sample of each state
 }
 
@@ -51,9 +51,9 @@ func (m *machine) state(s probe.Sample) int {
 func stretchOf(b Cell) stretchKey { return stretchKey{b.Concurrency, b.Round, b.Stretch} }
 
 // share is the part of the variance of the blocks' throughput, in logarithms and
-// around each arm's own mean, that lies between the states of the machine
-// (η², the ratio of the sums of squares of a one-way analysis of variance); 0
-// when there was only one state.
+// around each arm's own mean, that is due to the states of the machine (η²,
+// the ratio of the sums of squares of a one-way analysis of variance); 0 if
+// there was only one state.
 func (m *machine) share(blocks []Cell) float64 {
 	type group struct{ n, sum float64 }
 	arms := map[string]group{}
@@ -90,7 +90,7 @@ func (m *machine) logThroughput(b Cell) (float64, bool) {
 }
 
 // findings says in how many stretches of a level the machine changed, if that is over half of them: those
-// of a round are left out where others remain, and as long as most do nothing is lost.
+// of a round are left out if others remain, and nothing is lost as long as most do not change.
 func (m *machine) findings(level int) []finding.Warning {
 	all, changed := 0, 0
 	for key := range m.states {

@@ -51,9 +51,9 @@ func blockOf(arm string, pair, stretch int, perSec int64) Cell {
 }
 
 // Stretch 1 is near at ln 2, stretch 3 far at ln 1, each with one block per arm
-// and no other noise: all of the variance lies between the states. With blocks
-// that differ by as much within a state as between, half does:
-// residuals ±½·ln 2 and ±½·ln 2 crossed, between = ½ of all.
+// and no other noise: all of the variance is between the states. With blocks
+// that differ by as much within a state as between, half is: residuals ±½·ln
+// 2 and ±½·ln 2 crossed, between = ½ of all.
 func TestMachineShare(t *testing.T) {
 	m := readMachine(probes(near, near, far, far))
 	block := func(stretch int, perSec int64) Cell { return blockOf("a", 0, stretch, perSec) }
@@ -96,7 +96,7 @@ func TestPairsOfChangedStretches(t *testing.T) {
 	}
 }
 
-// A probe stands before the first pair, after the last, and about every 1.5 s
+// A probe is made before the first pair, after the last, and about every 1.5 s
 // between: pairs of 2·(400+80) ms make two of them a stretch.
 func TestProbesBetweenStretches(t *testing.T) {
 	d := design()

@@ -40,8 +40,8 @@ func quietAndDisturbed(m metric.Name, responses int) *Trials {
 	return t
 }
 
-// Seven quiet rounds know p50 to 0.1%, five disturbed ones to some 10%: the quiet ones decide. Without weights the
-// interval runs from the disturbed ones to the others.
+// Seven quiet rounds know p50 to 0.1%, five disturbed ones to about 10%: the quiet ones decide. Without weights
+// the interval extends from the disturbed ones to the others.
 func TestRoundsOfPercentilesCountByWhatTheyKnow(t *testing.T) {
 	for _, m := range []metric.Name{metric.ResponseP50, metric.ResponseP99} {
 		trials := quietAndDisturbed(m, 1000)
@@ -71,8 +71,8 @@ func TestFewResponsesBeyondAPercentile(t *testing.T) {
 	}
 }
 
-// Documents that do not say Weighted have rounds that are all alike, whose percentiles are those of the
-// results, and need 20 responses beyond them.
+// Documents without Weighted have rounds of equal weight, whose percentiles are those of the results,
+// and need 20 responses beyond them.
 func TestPercentilesOfOlderDocuments(t *testing.T) {
 	for responses, refused := range map[int]bool{2000: false, 1990: true} {
 		trials := quietAndDisturbed(metric.ResponseP99, responses)

@@ -74,8 +74,8 @@ func driven(t *testing.T, live *Live) Cell {
 	return cell
 }
 
-// Without a start after the pilot its process ends with end; with no time for a pilot there is none, and where the load
-// generator was the limit it gets more CPUs as long as there are some, and another process.
+// Without a start after the pilot its process ends with end. Without time for it the pilot is omitted. If the load
+// generator was the bottleneck, it gets more CPUs while there are some, and another process.
 func TestPilotOfOneArmStartsAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		started, stopped, widened := 0, 0, 0

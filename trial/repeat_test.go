@@ -55,8 +55,8 @@ func TestRepeatCompares(t *testing.T) {
 	}
 }
 
-// Of an arm whose runs are incomplete, 500 of 1500 unfinished, the throughput stands
-// beside no other, and no difference is computed from it.
+// If an arm's runs are incomplete, 500 of 1500 unfinished, its throughput is not
+// compared with another, and no difference is computed from it.
 func TestIncompleteArmsAreNotCompared(t *testing.T) {
 	t.Parallel()
 	whole := measuring("b", 1000)

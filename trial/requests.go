@@ -9,8 +9,9 @@ import (
 	"contend/stat"
 )
 
-// A RequestEffect is one named request of the candidate beside that of the baseline: the ratio of
-// their mean service times, round by round. It says where a difference is, and decides nothing.
+// A RequestEffect compares one named request of the candidate with that of the baseline: the
+// ratio of their mean service times, round by round. It says where a difference is, and decides
+// nothing.
 type RequestEffect struct {
 	Name string `json:"name"`
 	// BaselineMean is the mean service time over all rounds; the candidate's is that times the Ratio.
@@ -18,7 +19,7 @@ type RequestEffect struct {
 	stat.Effect
 }
 
-// Differs says whether the interval excludes that they are alike.
+// Differs reports whether the interval excludes that they are equal.
 func (e RequestEffect) Differs() bool { return e.Bounded() && (e.Low > 1 || e.High < 1) }
 
 // difference is how much longer the candidate's takes, in nanoseconds; below 0: shorter.
@@ -40,7 +41,7 @@ func (t *Trials) requests(base, cand Cell, candidate string, level int) []Reques
 		if err != nil {
 			continue // too few rounds have it
 		}
-		effect.Warnings = nil // those of the verdict stand beside that
+		effect.Warnings = nil // the verdict has them
 		list = append(list, RequestEffect{name, float64(base.Requests[name].Service.Mean()), effect.Among(len(names))})
 	}
 	slices.SortStableFunc(list, func(a, b RequestEffect) int {

@@ -17,7 +17,7 @@ type Server interface {
 	Stop(ctx context.Context) error
 }
 
-// Started makes one of a subject, or passes on why there is none.
+// Started makes a Server of a subject, or passes on the error.
 func Started(s *subject.Subject, err error) (Server, error) {
 	if err != nil {
 		return nil, err

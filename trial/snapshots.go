@@ -7,9 +7,9 @@ import (
 	"contend/why"
 )
 
-// beginHeaps keeps what profiles of the heap have before arms are driven at a level: all that they sample
-// there says by which functions memory is allocated, as one block has few samples. Where there is none
-// the block's own has to do, and snapshot says why.
+// beginHeaps keeps what profiles of the heap have before arms are driven at a level. All samples taken at
+// that level then say which functions allocate memory, as one block has few samples. Without such a
+// profile the block's own has to do, and snapshot says why.
 func (r *round) beginHeaps(ctx context.Context, arms ...int) {
 	if r.diagnosis == nil {
 		return
@@ -27,8 +27,8 @@ func (r *round) beginHeaps(ctx context.Context, arms ...int) {
 	}
 }
 
-// snapshot drives the arm for one more block between two snapshots of what its program has counted of
-// itself, and keeps the difference; untold is why there is none. The block has no lead-in: all that is
+// snapshot drives the arm for one more block between two snapshots of what its program has counted,
+// and keeps the difference; untold is why that failed. The block has no lead-in: all that is
 // answered between the snapshots counts.
 func (r *round) snapshot(ctx context.Context, of teller) (untold, err error) {
 	inspector, untold := of.found(ctx)

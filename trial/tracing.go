@@ -9,8 +9,8 @@ import (
 	"contend/why/gotrace"
 )
 
-// trace drives the arm for one more block, of which an execution trace is taken, and keeps what it shows;
-// untold is why there is none. At a rate waiting is not told, and needs no names.
+// trace drives the arm for one more block, takes an execution trace of it, and keeps what it shows;
+// untold is why that failed. At a rate waiting is not reported, and needs no names.
 func (r *round) trace(ctx context.Context, of teller) (untold, err error) {
 	if r.plan.Pacer != nil {
 		return nil, nil

@@ -128,7 +128,7 @@ func TestDiagnoseTraces(t *testing.T) {
 	}
 }
 
-// At a rate waiting is not told, so nothing is traced.
+// At a rate waiting is not reported, so nothing is traced.
 func TestAtARateNothingIsTraced(t *testing.T) {
 	i := inspected{asked: new(atomic.Int64)}
 	r := round{comparing: &comparing{plan: load.Plan{Pacer: pace.Constant(100)}, diagnosis: &Diagnosis{}}}

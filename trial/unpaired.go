@@ -24,8 +24,8 @@ type Apart struct {
 	Margin           *float64      `json:"margin,omitempty"`
 	Confidence       float64       `json:"confidence"`
 	AnswersMayDiffer bool          `json:"answers_may_differ,omitempty"`
-	// Environments names what differs between those of the two sides, as in
-	// "cores: 2 against 4"; with anything in it there is no verdict.
+	// Environments names what differs between those of the two sides, as in "cores:
+	// 2 against 4"; any difference prevents a verdict.
 	Environments []string `json:"environments_differ,omitempty"`
 	// Results and Comparisons are not stored: Derive computes them.
 	Results     []Cell       `json:"-"`

@@ -12,8 +12,8 @@ import (
 	"contend/stat"
 )
 
-// visit is one round of a second of a closed model: completed iterations of
-// which each VU did its share, without any time in the generator.
+// visit is one round of a second of a closed model: each VU did its share of
+// the completed iterations, without any time in the generator.
 func visit(vus int, completed int64) Cell {
 	mean := time.Duration(float64(vus) * float64(time.Second) / float64(completed))
 	r := &load.Result{
@@ -121,7 +121,7 @@ func TestApartPercentiles(t *testing.T) {
 	}
 }
 
-// 11 000 ÷ 10 000 of each pair of rounds but for their scatter of 0.2%.
+// 11 000 ÷ 10 000 of each pair of rounds, apart from their scatter of 0.2%.
 func TestApartEffect(t *testing.T) {
 	a := apart(visits(10, 10000, 10010, 10020, 9990, 9980, 10005), visits(10, 11000, 11010, 11020, 10990, 10980, 11005))
 	a.Derive()
@@ -138,7 +138,7 @@ func TestApartEffect(t *testing.T) {
 	}
 }
 
-// What is said of two that were measured apart is said of each metric.
+// What holds for two that were measured apart holds for each metric.
 func TestApartOfSeveralMetrics(t *testing.T) {
 	scattered := []int64{10000, 13000, 9000, 12000, 8000, 11000}
 	for _, vus := range []int{10, 11} {

@@ -33,9 +33,9 @@ func WithinOfBest(points []Point, share float64, seed uint64) (Knee, error) {
 
 // MostPower returns the level with the most power, which is throughput ÷ response time (Kleinrock 1979, "Power and
 // deterministic rules of thumb for probabilistic problems in computer communications", ICC). By Little's law that is
-// X² ÷ (N − X·think), since callers who think for so many seconds between two operations do not wait. Without that, doubling the
-// concurrency beyond the knee brings less than √2 times the throughput. Interval and errors are as those of
-// WithinOfBest; the interval holds where the peak of power lies, which may be between two levels.
+// X² ÷ (N − X·think), since callers who think for so many seconds between two operations do not wait. Without
+// that, doubling the concurrency beyond the knee brings less than √2 times the throughput. Interval and errors are
+// as those of WithinOfBest; the interval is that of the peak of power, which may be between two levels.
 func MostPower(points []Point, think float64, seed uint64) (Knee, error) {
 	return kneeOf(points, seed, func(levels []level) (float64, level) { return mostPower(levels, think) })
 }
@@ -46,8 +46,8 @@ const fewestWait = 0.001
 // Power is throughput ÷ response time, up to a factor, of callers who think for so many seconds: see MostPower.
 func Power(p Point, think float64) float64 { return p.X * p.X / max(p.N-p.X*think, fewestWait*p.N) }
 
-// kneeOf finds a knee in the means of all visits, and its interval. choose returns where it lies, and the level that
-// is closest to that.
+// kneeOf finds a knee in the means of all visits, and its interval. choose returns its place, and the level that is
+// closest to that.
 func kneeOf(points []Point, seed uint64, choose func([]level) (float64, level)) (Knee, error) {
 	levels, err := group(points)
 	if err != nil {
@@ -74,8 +74,8 @@ func kneeOf(points []Point, seed uint64, choose func([]level) (float64, level)) 
 	return knee, nil
 }
 
-// nearPeak is the share of the most power from which on levels take part in the parabola that finds its peak: the
-// curve of the law is one there within a few percent, and a sharp bend shifts it by less than a fifth.
+// nearPeak is the share of the most power that levels must reach to take part in the parabola that finds its
+// peak: the curve of the law is one there within a few percent, and a sharp bend shifts it by less than a fifth.
 const nearPeak = 0.8
 
 // mostPower fits a parabola to log power over log N around the highest, since power is flat there and the noise of

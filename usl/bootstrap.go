@@ -36,10 +36,10 @@ func (s *sample) resample(seed uint64) {
 	}
 }
 
-// draw returns a resampled mean throughput of l. Deviations from the mean of k
-// visits are too small by √(1−1/k) on average, and are scaled accordingly (Rao and
-// Wu, Resampling Inference With Complex Survey Data, JASA 83, 1988). Because even
-// then their spread is an estimate, they are widened, too.
+// draw returns a resampled mean throughput of l. Deviations from the mean of k visits
+// are too small by √(1−1/k) on average, and are scaled accordingly (Rao and Wu,
+// Resampling Inference With Complex Survey Data, JASA 83, 1988). Because even then
+// their spread is an estimate, they are also widened.
 func (s *sample) draw(l level, residuals []float64, random *rand.Rand) float64 {
 	k := len(l.visits)
 	if k == 1 {
@@ -56,8 +56,8 @@ func (s *sample) draw(l level, residuals []float64, random *rand.Rand) float64 {
 // widened is what a percentile interval lacks when the spread of its resamples was
 // estimated with so many degrees of freedom: the quantile of t over that of the
 // normal distribution (Hesterberg, What Teachers Should Know About the Bootstrap, The
-// American Statistician 69, 2015, section 4.1). Of the degrees of freedom within
-// levels half count, since a figure rests on the levels near it.
+// American Statistician 69, 2015, section 4.1). Half of the degrees of freedom within
+// levels count, since a figure rests on the levels near it.
 func widened(freedom int) float64 {
 	const quantile = 1 - (1-Confidence)/2
 	t := distuv.StudentsT{Sigma: 1, Nu: float64(max(freedom, 2))}

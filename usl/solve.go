@@ -24,7 +24,7 @@ type problem struct {
 // without a level near N = 1 reach it.
 const maxGamma = 1000
 
-// newProblem takes levels of which one has a throughput above 0.
+// newProblem takes levels, at least one with a throughput above 0.
 func newProblem(levels []level) problem {
 	var p problem
 	for _, l := range levels {

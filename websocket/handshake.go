@@ -76,7 +76,7 @@ func endOfHead(b []byte) int {
 	}
 }
 
-// isInformational reports whether a response only comes before another one: 1xx but for 101.
+// isInformational reports whether a response only comes before another one: 1xx except 101.
 func isInformational(head []byte) bool {
 	_, status, _ := bytes.Cut(head[:min(len(head), len("HTTP/1.1 103"))], []byte{' '})
 	return len(status) == 3 && status[0] == '1' && string(status) != "101"

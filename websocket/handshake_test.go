@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// What is relied upon of the library.
+// What the package needs of the library.
 func TestTokens(t *testing.T) {
 	for _, tt := range []struct {
 		values string // of fields, with | between them
@@ -35,7 +35,7 @@ type conn struct {
 
 func (c conn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
-// What is read is the same, however the bytes come.
+// The result is the same, however the bytes come.
 func TestClientReadsListsOfAHandshake(t *testing.T) {
 	const ok, plain = "HTTP/1.1 101 Go\r\n", "HTTP/1.1 101 Go\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 	for _, tt := range []struct{ came, want string }{

@@ -97,8 +97,8 @@ func NewReader(from io.Reader, already []byte, c Config) *Reader {
 	return r
 }
 
-// Fill reads once and returns how many bytes came, from 1 unless err is set.
-// What Next returned is no longer valid.
+// Fill reads once and returns how many bytes came, at least 1 unless err is
+// set. What Next returned is no longer valid.
 func (r *Reader) Fill() (n int, err error) {
 	r.end = copy(r.buf, r.buf[r.begin:r.end])
 	r.begin = 0
@@ -153,8 +153,8 @@ func (r *Reader) Next() (*Message, error) {
 }
 
 // header reads the header of the next frame, without taking it from the buffer,
-// and refuses what is not allowed before it has come. Size 0 means that not all of
-// the header is there.
+// and refuses what is not allowed before it has come. Size 0 means that the header
+// is not complete.
 func (r *Reader) header() (h ws.Header, size int, err error) {
 	b := r.buf[r.begin:r.end]
 	if len(b) < ws.MinHeaderSize {

@@ -178,7 +178,7 @@ func TestFirstByte(t *testing.T) {
 			break
 		}
 	}
-	// The reads end behind a81, 02bc01, 0080 01d.
+	// The reads end after a81, 02bc01, 0080 01d.
 	if want := []string{"a 2", "bc 3", "d 4"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -13,8 +13,8 @@ var lengths = []int{0, 1, 2, 3, 125, 126, 127, 65535, 65536, 65537, 100_000}
 
 func payloadOf(n int) []byte { return bytes.Repeat([]byte("0123456789"), n/10+1)[:n] }
 
-// What is appended as a frame is read as one by the library, at all lengths
-// around the limits of the three headers.
+// A frame that is appended is read as one by the library, at all lengths around
+// the limits of the three headers.
 func TestEndFrame(t *testing.T) {
 	for _, n := range lengths {
 		out := EndFrame(append(BeginFrame([]byte("before")), payloadOf(n)...), 6, ws.OpText)

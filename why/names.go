@@ -2,14 +2,14 @@ package why
 
 import "strings"
 
-// ShortName leaves out of a function of Go the path that its package lies in, and its type parameters:
-// sha256.block of crypto/internal/fips140/sha256.block, and main.(*queue[…]).put.
+// ShortName removes from a Go function the path of its package, and its type parameters: sha256.block
+// of crypto/internal/fips140/sha256.block, and main.(*queue[…]).put.
 func ShortName(function string) string {
 	path, _, _ := strings.Cut(function, "[") // with its type parameters, or [unknown] in a file
 	path, _, _ = strings.Cut(path, "(")
 	name := function[strings.LastIndexByte(path, '/')+1:]
 	from, to := strings.IndexByte(name, '['), strings.LastIndexByte(name, ']')
-	if from > 0 && name[from-1] != ' ' && to > from+1 { // no [vdso], no operator[], and none that a compiler adds behind a space
+	if from > 0 && name[from-1] != ' ' && to > from+1 { // no [vdso], no operator[], and no suffix that a compiler adds after a space
 		name = name[:from+1] + "…" + name[to:]
 	}
 	return name

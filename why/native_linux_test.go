@@ -14,8 +14,8 @@ import (
 	"contend/why/symbol"
 )
 
-// A program in C says as much as it was compiled to: its functions and their callers, its functions,
-// nothing; never a wrong name, nor one that does more than to be printed.
+// A program in C shows as much as it was compiled to: its functions and their callers, its
+// functions, or nothing; never a wrong name, and never a name that does more than be printed.
 func TestNativePrograms(t *testing.T) {
 	const (
 		red     = "\x1b[31m"

@@ -15,12 +15,12 @@ type Package struct {
 	Alone time.Duration `json:"alone_ns"`
 }
 
-// alone follows the name of a package of which the time without what it called is meant.
+// alone follows the name of a package and means its time without what it called.
 const alone = " alone"
 
 func packageOf(f symbol.Frame) string { return cmp.Or(f.Package, unknown) }
 
-// packagesOf are the packages of stacks of which each sample is worth so many ns.
+// packagesOf are the packages of stacks whose samples are worth so many ns each.
 func packagesOf(stacks []Stack, each float64) []Package {
 	with, without := map[string]float64{}, map[string]float64{}
 	for _, s := range stacks {

@@ -16,23 +16,23 @@ import (
 const (
 	// unseen is work in the kernel where that may not be sampled.
 	unseen = "the kernel, which may not be sampled"
-	// unsampled is work of which no sample was taken.
+	// unsampled is work without samples.
 	unsampled = "[no sample]"
 	// unknown is the function of a stack without one.
 	unknown = "[unknown]"
 	// startsMain is the function of glibc that calls main. It keeps no frame pointer, so what seems to
 	// have called it is whatever its caller's register held.
 	startsMain = "__libc_start_call_main"
-	// keptShare is the share of the CPU time from which on a profile keeps a function: so far
-	// below rowShare that one that is looked at is hardly ever left out of a round, which
-	// would look like a difference.
+	// keptShare is the least share of the CPU time for which a profile keeps a function: so
+	// far below rowShare that a function that is examined is hardly ever left out of a round,
+	// which would look like a difference.
 	keptShare = rowShare / 10
 )
 
 // Samples are where processes were when they were sampled, by name.
 type Samples struct {
 	Stacks []Stack // without Time
-	// Period is the CPU time that a sample stands for.
+	// Period is the CPU time that a sample represents.
 	Period time.Duration
 	// Lost is how many are missing.
 	Lost int64
@@ -94,7 +94,7 @@ func NewOwnProfile(its *pprof.CPU, operations int64) Profile {
 	return p
 }
 
-// spend deals out CPU time by stacks, of which each sample is worth so many ns.
+// spend distributes CPU time by stacks; each sample is worth so many ns.
 func (p *Profile) spend(stacks []Stack, each float64) {
 	spentOn, functions := map[Work]float64{}, map[string]float64{}
 	for _, stack := range stacks {
@@ -134,7 +134,7 @@ func resolve(r *symbol.Resolver, p perf.Process, since time.Time) []Stack {
 	return stacks
 }
 
-// places are addresses, each once, and what lies there.
+// places are addresses, each once, and what is there.
 type places struct {
 	addresses []uint64
 	index     map[uint64]int

@@ -22,8 +22,8 @@ func allocation(bytes, objects int64, functions ...string) pprof.Allocation {
 	return pprof.Allocation{Frames: stack(functions...), Allocated: pprof.Allocated{Bytes: bytes, Objects: objects}}
 }
 
-// 900 bytes in 9 objects were sampled of 1800 in 27: each stands for 2, and for 3 objects. In half a second
-// goroutines waited 100 ms at one place, and 50 ms where no function of the program's own is.
+// 900 bytes in 9 objects were sampled of 1800 in 27: each counts for 2, and for 3 objects. In half a second
+// goroutines waited 100 ms at one place, and 50 ms where no function is the program's own.
 func TestNewSnapshots(t *testing.T) {
 	c := &pprof.Counted{Allocated: pprof.Allocated{Bytes: 1800, Objects: 27}, Allocations: []pprof.Allocation{
 		allocation(300, 2, "reflect.unsafe_New", "encoding/json.Marshal", "main.handle", "net/http.HandlerFunc.ServeHTTP"),
@@ -50,8 +50,8 @@ func TestNewSnapshots(t *testing.T) {
 	}
 }
 
-// counted adds snapshots of 100 operations to profiles: both allocate 2000 bytes in 20 objects an operation, and
-// B so many more in one object in json.Marshal; of A 1 goroutine waits for a lock, and of B as many as it is told.
+// counted adds snapshots of 100 operations to profiles: both allocate 2000 bytes in 20 objects an operation, and B
+// so many more in one object in json.Marshal; 1 goroutine of A waits for a lock, and of B as many as given.
 func counted(all []Profile, more int64, waiting float64) []Profile {
 	for i := range all {
 		s := &Snapshots{Operations: 100, PerSec: 50, Bytes: 200_000, Objects: 2000, Allocations: []Allocation{{"main.handle", 200_000, 2000}},
@@ -84,8 +84,8 @@ func TestAllocated(t *testing.T) {
 	}
 }
 
-// Of arms of which neither work nor waiting is told apart nothing that they allocate is worth mentioning, nor
-// is less than 1%.
+// If neither work nor waiting of the arms clearly differs, nothing that they allocate is worth mentioning,
+// nor is less than 1%.
 func TestAllocatedDoesNotMatter(t *testing.T) {
 	equal := planted(12)
 	for i := range equal {

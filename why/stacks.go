@@ -10,7 +10,7 @@ import (
 
 const (
 	// mostStacks bounds the different stacks that are kept of an arm at one level: with 6000
-	// samples of each core at work most are met several times.
+	// samples of each core at work most occur several times.
 	mostStacks = 5000
 	// mostFrames bounds their functions: each may be a call of the graph, of half a kilobyte, and a program
 	// that says itself where it was may say 1024 of each.
@@ -42,10 +42,10 @@ func (s Stack) key() (key [sha256.Size]byte) {
 type Stacks struct {
 	Arm         string
 	Concurrency int
-	// Operations are the right answers that arrived meanwhile.
+	// Operations are the right answers that arrived while samples were taken.
 	Operations int64
-	// List has each stack once, in the order in which they were met, but for those
-	// beyond a bound, which are one.
+	// List has each stack once, in the order of their first occurrence, except
+	// those beyond a bound, which are merged into one.
 	List []Stack
 
 	index  map[[sha256.Size]byte]int

@@ -26,7 +26,7 @@ func TestStacksAddUp(t *testing.T) {
 	}
 }
 
-// What is beyond the bound is one stack, and what is known goes on.
+// All stacks beyond the bound are one stack, and known ones go on counting.
 func TestStacksAreBounded(t *testing.T) {
 	var s Stacks
 	for round := range 2 {
@@ -43,7 +43,7 @@ func TestStacksAreBounded(t *testing.T) {
 	}
 }
 
-// Likewise what is beyond the bound of functions, of 1000 stacks all but 500 000 ÷ 1000.
+// Functions beyond the bound are added up as well: of 1000 stacks all but 500 000 ÷ 1000.
 func TestDeepStacksAreBounded(t *testing.T) {
 	var s Stacks
 	deep := make([]symbol.Frame, 1000)

@@ -62,16 +62,16 @@ func TestWaits(t *testing.T) {
 	}
 	near("a processor's time in B", processor.CandidateValue, 0.5e9/2000)
 
-	// The other way round the same places have held up the baseline, and it is said of the candidate
-	// that it waits less there.
+	// With the sides exchanged the same places delayed the baseline, and the candidate waits less
+	// there.
 	e, _ = Explain(slower(), "B", "A", 8, 0.95)
 	if len(e.Waits) != 2 || e.Waits[0].For != gotrace.Lock || e.Waits[0].Value >= 0 || len(e.Waits[0].Functions) != 1 {
 		t.Errorf("the other way round: %+v", e.Waits)
 	}
 }
 
-// Where waiting is not told apart the side that answers later is the one of which places are named, and
-// a processor is none of them if both have as many.
+// If waiting does not clearly differ, places are named of the side that answers later, without the
+// processors if both have as many.
 func TestWaitsOfTheLater(t *testing.T) {
 	all := slower()
 	for i := range all {
@@ -102,8 +102,8 @@ func TestWaitsOfTheLater(t *testing.T) {
 	}
 }
 
-// A round in which either arm was not traced, or answered nothing meanwhile, is left out; of fewer rounds less
-// is told apart: 8 are the fewest of which one place may be, at 1.25% (2/2⁸ = 0.78%).
+// A round in which either arm was not traced, or answered nothing during the trace, is left out. With fewer
+// rounds less can be shown to differ: at least 8 are needed for one place, at 1.25% (2/2⁸ = 0.78%).
 func TestWaitsOfSomeRounds(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -127,8 +127,8 @@ func TestWaitsOfSomeRounds(t *testing.T) {
 	}
 }
 
-// Of system calls in which no idle thread waits the longer one is named, and locks where more threads
-// wait for them at the same time, and not those who wait behind one that waits for a task.
+// Among system calls in which no idle thread waits the longer one is named, and locks if more threads
+// wait for them at the same time, but not threads that wait for one that waits for a task.
 func TestBlocking(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -109,13 +109,13 @@ func TestExplainLooksAtTheLargest(t *testing.T) {
 		all = append(all, profile("A", r, append(a, big)...), profile("B", r, append(b, big, Work{"", "main.small", 800})...))
 	}
 	e, _ := Explain(all, "A", "B", 8, 0.95)
-	// 2/2¹² · 51 = 0.0249 ≤ 0.05/2: 51 rows, of which the largest does not differ.
+	// 2/2¹² · 51 = 0.0249 ≤ 0.05/2: 51 rows, and the largest does not differ.
 	if len(e.Rows) != 50 || slices.ContainsFunc(e.Rows, func(r Row) bool { return r.Name == "main.small" || r.Name == "main.big" }) {
 		t.Errorf("%d rows, the first %+v", len(e.Rows), e.Rows[0])
 	}
 }
 
-// What the work explains of a response time is no waiting, and neither is less work.
+// What the work explains of a response time is not waiting, and less work is not waiting either.
 func TestWaited(t *testing.T) {
 	arm := func(cpu, response time.Duration) Profile {
 		return Profile{Operations: 10, CPU: cpu, Response: response}
@@ -164,8 +164,8 @@ func sampled(random *rand.Rand, arm string, round int, means []float64) Profile 
 	return profile(arm, round, work...)
 }
 
-// Of equal arms nothing is named in 95 of 100 explanations, and 8% more of the work is
-// found and named first. 400 explanations: 5% ± 1.1%.
+// For equal arms nothing is named in 95 of 100 explanations, and 8% more of the work
+// is found and named first. 400 explanations: 5% ± 1.1%.
 func TestExplainErrs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	base := []float64{100, 90, 80, 60, 50, 40, 30, 20, 10, 8, 6, 4, 2}

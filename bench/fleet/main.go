@@ -1,5 +1,5 @@
-// Fleet measures what a coordinator costs: CPU time and memory for each worker, and how long it takes until
-// all have begun a block and until all results are there. The workers send real results but drive no load.
+// Fleet measures what a coordinator costs: CPU time and memory for each worker, and how long it takes until all have
+// begun a block and until all results are there. The workers send real results but drive no load.
 //
 //	go run ./bench/fleet
 //	go run ./bench/fleet -workers 1000,3000 -blocks 20
@@ -7,9 +7,9 @@
 //	go run ./bench/fleet -apart -block 30s -blocks 1
 //
 // The workers are those of contend worker, all in another process. Instead of driving load each sleeps and sends a
-// result measured before: of some 56,000 responses, or 300 for each of -callers. This process is the coordinator and,
-// without -apart, the NATS server. Blocks follow each other at once, and each worker sends its counts once a second.
-// It takes a minute.
+// result measured before: of about 56,000 responses, or 300 for each of -callers. This process is the coordinator
+// and, without -apart, the NATS server. Blocks follow each other at once, and each worker sends its counts once a
+// second. It takes a minute.
 package main
 
 import (

@@ -69,7 +69,7 @@ var peerTools = map[string]func(work) paired.Tool{
 		return paired.Tool{Args: args, Count: paired.CountText(`(\d+) succeeded`, `([1-9]\d*) failed`)}
 	},
 	bareCommand: func(x work) paired.Tool {
-		self, _ := os.Executable() // without it the tool is said not to be there
+		self, _ := os.Executable() // without it the tool is reported as missing
 		return paired.Tool{Path: self,
 			Args:  []string{bareCommand, "-addr", x.address, "-c", strconv.Itoa(x.connections), "-d", fmt.Sprintf("%ds", x.seconds)},
 			Count: paired.CountText(`(\d+) answers`, `^$`),

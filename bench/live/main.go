@@ -133,7 +133,7 @@ const equalRounds = 8
 
 // spread is the mean distance of rounds from no difference.
 func spread(logRatios []float64) float64 {
-	sum := 1e-9 // so that none at all has a ratio, too
+	sum := 1e-9 // so that a sum of none also has a ratio
 	for _, log := range logRatios {
 		sum += math.Abs(log)
 	}

@@ -65,7 +65,7 @@ func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
 	return nil
 }
 
-// tools are contend with each start lag, which have no bar, and the peers that are there.
+// tools are contend with each start lag, which have no bar, and the installed peers.
 func (b *bench) tools(w io.Writer, contend string, rate, seconds int, url string) (tools []paired.Tool) {
 	for _, lag := range strings.Split(b.lags, ",") {
 		t := paired.Contend(contend, "-c", strconv.Itoa(b.connections), "-d", fmt.Sprintf("%ds", seconds),

@@ -67,7 +67,7 @@ var (
 	endOfRequest = []byte("\r\n\r\n")
 )
 
-// answer answers the requests, each of which comes in one piece here.
+// answer answers the requests; each comes in one piece here.
 func (s *server) answer() {
 	runtime.LockOSThread()
 	in := make([]byte, 64<<10)

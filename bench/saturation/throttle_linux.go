@@ -103,7 +103,7 @@ func group() (dir, file, quota string) {
 	return dir, file, quota
 }
 
-// canLimit says whether this process may make control groups with a quota.
+// canLimit reports whether this process may make control groups with a quota.
 func canLimit() bool {
 	release, err := limit(0, 1)
 	return err == nil && release() == nil

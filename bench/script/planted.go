@@ -17,8 +17,8 @@ import (
 	"contend/bench/internal/paired"
 )
 
-// Of the planted comparisons: how often a request hashes a kilobyte, and how much oftener one of them does,
-// which is 5 % of what the flow's five come to.
+// In planted comparisons: how often a request hashes a kilobyte, and how many times more one of them does,
+// which is 5 % of what the flow's five requests do.
 const (
 	eachWork    = 300
 	plantedWork = 75
@@ -59,8 +59,8 @@ func serveWork(address, more string) error {
 	}))
 }
 
-// planted compares servers, one of which does 5 % more in one of the five requests of the login flow, and
-// counts how often the verdict is right and the request is named first; and then equal ones.
+// planted compares servers, one with 5 % more work in one of the five requests of the login flow, and
+// counts how often the verdict is right and the request is named first; then it compares equal servers.
 func planted(ctx context.Context, w io.Writer, contend string, times int) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -94,7 +94,7 @@ func planted(ctx context.Context, w io.Writer, contend string, times int) error 
 	return nil
 }
 
-// a finding is what a comparison said, and of which request first that it differs; "": of none.
+// a finding is what a comparison said, and the request that it named first; "": none.
 type finding struct{ verdict, first string }
 
 // compareFlow compares a server with one that does so much more.

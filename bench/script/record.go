@@ -19,7 +19,7 @@ import (
 const (
 	// vuHeader names the virtual user. Requests of one are in their order.
 	vuHeader = "X-Vu"
-	// anyHeader is on requests of which the order is not determined, as those of a
+	// anyHeader is on requests whose order is not determined, such as those of a
 	// batch: a stretch of them is sorted.
 	anyHeader = "X-Any-Order"
 )
@@ -123,7 +123,7 @@ func formParts(body []byte, boundary string) string {
 
 // A recorder keeps the requests that a handler gets.
 type recorder struct {
-	each func(request) // if set, is told of each one
+	each func(request) // if set, is called with each one
 
 	mu   sync.Mutex
 	seen []request

@@ -51,8 +51,8 @@ func same(ctx context.Context, out io.Writer, t tools, names []string) error {
 	return w.Flush()
 }
 
-// What is said of a script. One that contend does not take is to be refused before
-// anything runs, with the line in which it is.
+// The results of a script. One that contend does not accept must be refused before
+// anything runs, with its line.
 const (
 	yes      = "yes"
 	no       = "no"
@@ -60,7 +60,7 @@ const (
 	noLine   = "refused, no line"
 )
 
-// verdict lets contend run a script and says whether it did what was wanted; if
+// verdict lets contend run a script and reports whether it did what was wanted; if
 // not, in what it differed, or with which words it refused.
 func verdict(ctx context.Context, ours tool, one script, want outcome) (answer, in string, err error) {
 	if ours.command == nil {
@@ -84,7 +84,7 @@ func verdict(ctx context.Context, ours tool, one script, want outcome) (answer, 
 	return yes, "", nil
 }
 
-// takesScripts says whether the tool runs the smallest of the scripts.
+// takesScripts reports whether the tool runs the smallest of the scripts.
 func (t tool) takesScripts(ctx context.Context) bool {
 	smallest, err := scripts(testdata, []string{"no_options"})
 	if err != nil {

@@ -39,7 +39,7 @@ func newServer(rec *recorder) *http.Server {
 	return server
 }
 
-// service has what scripts of load tests ask for: a small shop behind a login,
+// service has what scripts of load tests ask for: a small shop with a login,
 // and one address for each thing that a client must be able to do.
 func service() http.Handler {
 	mux := http.NewServeMux()

@@ -25,8 +25,8 @@ const shopDirectives = `
 		location = /logout { return 204; }
 	}`
 
-// speed compares what iterations and virtual users cost, of contend or whatever
-// stands in its place, and of k6.
+// speed compares what iterations and virtual users cost, of contend or its
+// replacement, and of k6.
 func speed(ctx context.Context, w io.Writer, t tools, c *paired.Comparison) error {
 	seconds, err := c.Seconds()
 	if err != nil {

@@ -93,7 +93,7 @@ type tool struct {
 	// exit is the class of an exit code.
 	exit func(code int) string
 	read func(o *outcome, document []byte) error
-	// loading is its arguments but for variables and the script, with which it
+	// loading are its arguments, without variables and the script, with which it
 	// writes to standard output what count reads.
 	loading  []string
 	variable string // the flag of a variable of a script

@@ -54,8 +54,8 @@ func (b *bench) commands(ctx context.Context) error {
 	return nil
 }
 
-// counts says whether a command is part of an increment without an idempotency
-// key, and not of making a connection or of looking whether it still stands.
+// counts reports whether a command is part of an increment without an idempotency
+// key, and not of making a connection or of checking whether it is open.
 func counts(name string) bool {
 	name, _, _ = strings.Cut(name, "|")
 	return !slices.Contains([]string{"ping", "hello", "client", "info", "auth", "select", "quit", "script", "command", "cluster", "exists"}, name)

@@ -51,7 +51,7 @@ type bench struct {
 // the published counter was driven.
 const connections = 80
 
-// The arms; script is what the others are measured beside.
+// The arms; script is the baseline of the others.
 const (
 	memory    = "mutex"
 	naive     = "redis-naive"
@@ -128,7 +128,7 @@ func (b *bench) busy(ctx context.Context) error {
 	return nil
 }
 
-// alone is the row of one caller, for whom there is nothing to combine.
+// alone is the row of one caller, where nothing can be combined.
 func (b *bench) alone(ctx context.Context) error {
 	fmt.Fprintln(b.out, "\nalone: 1 connection over HTTP, p99 of the response time")
 	t, err := b.compare(ctx, 1, "response_p99_ns", script, combining)

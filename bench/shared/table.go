@@ -11,8 +11,8 @@ import (
 	"contend/trial"
 )
 
-// A table is a comparison of several arms, any two of which can be set against
-// each other: the blocks of a round are of one time.
+// A table compares any two of several arms: the blocks of a round are of one
+// time.
 type table struct {
 	metric metric.Name
 	trials *trial.Trials
@@ -50,7 +50,7 @@ func (t *table) print(w io.Writer) {
 		fmt.Fprintf(tab, "%s\t%.0f\t%s\t%s\t%s\t%d\t\n", c.Arm, c.ThroughputPerSec,
 			short(c.Response.Quantile(0.5)), short(c.Response.Quantile(0.99)), cpu, c.Failed+c.ErroredTotal())
 	}
-	_ = tab.Flush() // a writer that fails fails for the lines that follow, too
+	_ = tab.Flush() // a writer that fails also fails for the lines that follow
 	for _, c := range t.trials.Comparisons {
 		if c.Reason != nil {
 			fmt.Fprintf(w, "  %s beside %s: %s: %s: %s\n", c.Candidate, c.Baseline, c.Verdict, c.Reason.Code, c.Reason.Text)
@@ -66,7 +66,7 @@ type bar struct {
 	least bool // and not the most
 }
 
-// judge says whether the whole interval is on the right side.
+// judge reports whether the whole interval is on the right side.
 func (b bar) judge(e stat.Effect) string {
 	sign := map[bool]string{true: "≥", false: "≤"}[b.least]
 	said := fmt.Sprintf("bar %s %.3g: ", sign, b.value)

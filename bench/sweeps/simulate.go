@@ -38,7 +38,7 @@ func (s server) visit(level int) float64 {
 // swept is what the adaptive sweep of a server came to.
 type swept struct {
 	fit         *usl.Result
-	recommended float64 // the optimum, or the best measured level where there is none
+	recommended float64 // the optimum, or else the best measured level
 	share       float64 // of the best true throughput at any level
 	runs        int
 	exhaustive  int // runs

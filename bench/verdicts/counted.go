@@ -21,7 +21,7 @@ const (
 	// moreInstructions is by how much the candidate's user instructions exceed those
 	// of the baseline.
 	moreInstructions = 0.01
-	// farIterations are so many that what an iteration costs stands out.
+	// farIterations are so many that the cost of an iteration exceeds the noise.
 	farIterations = 5000
 	// mostTime is how long a comparison by instructions may take.
 	mostTime = 20 * time.Second
@@ -136,7 +136,7 @@ func (b *bench) calibrateIterations(ctx context.Context, share float64) (int, er
 	return iterations, nil
 }
 
-// iterationsFor returns how many iterations are a share of all instructions, of which
+// iterationsFor returns how many iterations are a share of all instructions;
 // farIterations made this ratio.
 func iterationsFor(share, ratio float64) (int, error) {
 	if !(ratio > 1) {

@@ -20,8 +20,9 @@ import (
 var quiet []byte
 
 // endedEarly has the real code end comparisons as soon as they are decided, on recorded
-// noise: of equal arms, which are told apart or not; of a candidate with twice the margin
-// more throughput, which is EQUIVALENT or not; and of larger differences.
+// noise: of equal arms, with or without a verdict that they differ; of a candidate with
+// twice the margin more throughput, which is EQUIVALENT or not; and of larger
+// differences.
 func endedEarly(_ context.Context, b *bench) error {
 	busy, err := parseNoise(bytes.NewReader(recorded))
 	if err != nil {

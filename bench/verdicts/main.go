@@ -1,5 +1,5 @@
 // Verdicts measures how often contend's verdicts are right: the table in
-// docs/benchmarks.md, on synthetic series with a known truth, on noise recorded on a
+// bench/README.md, on synthetic series with a known truth, on noise recorded on a
 // real machine, and on real servers.
 //
 //	go run ./bench/verdicts
@@ -123,7 +123,7 @@ func (b *bench) run(ctx context.Context, record string) error {
 	return nil
 }
 
-// note tells the one who waits how far it is.
+// note prints the progress.
 func (b *bench) note(format string, args ...any) {
 	fmt.Fprintf(b.progress, format+"\n", args...)
 }

@@ -213,8 +213,8 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// Of two documents the table has the verdicts on p99; the interval of p50 is ln(1.01 ÷ 0.99) ÷ 2 = 1.00 % to either side, that of the
-// throughput twice that.
+// The table of two documents has the verdicts on p99; the interval of p50 is ln(1.01 ÷ 0.99) ÷ 2 = 1.00 % to either
+// side, that of the throughput twice that.
 func TestTailsOfDocuments(t *testing.T) {
 	const rows = `{"metric": "throughput_per_s", "verdict": "INCONCLUSIVE", "ratio": 1, "ratio_low": 0.98, "ratio_high": 1.02},
 		{"metric": "response_p50_ns", "verdict": "EQUIVALENT", "ratio": 1, "ratio_low": 0.99, "ratio_high": 1.01}]}`

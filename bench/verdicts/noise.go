@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// noise is what one server showed beside another just like it, at one length of
-// the blocks. In each round both servers were fresh.
+// noise is what one server showed compared with another just like it, at one
+// length of the blocks. In each round both servers were fresh.
 type noise struct {
 	length time.Duration
 	rounds [][]pair

@@ -93,8 +93,8 @@ func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
 	return nil
 }
 
-// compare has the servers of a pair compared and diagnosed. What fails is in the result; the error is
-// that there are no servers, or that ctx is done.
+// compare has the servers of a pair compared and diagnosed. Failures are in the result; the error is
+// that the servers could not be built, or that ctx is done.
 func (b *bench) compare(ctx context.Context, build builder, p pair, seed uint64) (result, error) {
 	baseline, candidate, err := p.commands(ctx, build)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A pair is what is compared: two servers, of which the candidate does one thing more, or
-// nothing.
+// A pair is what is compared: two servers; the candidate does one thing more, or nothing
+// more.
 type pair struct {
 	name string
 	// kinds are the names of rows, kinds of work or functions, that say it; none: the

@@ -35,8 +35,8 @@ type cause struct {
 	conn func(net.Conn)
 }
 
-// servePlanted serves baseline requests: some 40 µs of arithmetic and a small JSON document,
-// and what the cause adds to them.
+// servePlanted serves baseline requests: about 40 µs of arithmetic and a small JSON
+// document, and what the cause adds to them.
 func servePlanted(name, address string) error {
 	var c cause
 	if name != none {
@@ -85,7 +85,7 @@ func servePlanted(name, address string) error {
 	return server.Serve(listener)
 }
 
-// baseWork is some 40 µs of a present core.
+// baseWork is about 40 µs of a present core.
 const baseWork = 20_000
 
 //go:noinline
@@ -111,7 +111,7 @@ var (
 	sink      atomic.Pointer[[]byte]
 )
 
-// waiting is said where the candidate waits, and neither its goroutines nor system calls say what for.
+// waiting is the cause if the candidate waits, and neither its goroutines nor system calls show what for.
 const waiting = "waiting"
 
 // causes are the twelve, each worth 5 to 15 % of a request where it can be.

@@ -74,7 +74,7 @@ func said(e why.Explanation) []string {
 	return first
 }
 
-// right says whether the cause was named first, or nothing of equal servers.
+// right reports whether the cause was named first, or nothing of equal servers.
 func (r result) right(p pair) bool {
 	if p.equal() {
 		return r.Error == "" && len(r.Named) == 0
@@ -82,7 +82,7 @@ func (r result) right(p pair) bool {
 	return slices.ContainsFunc(r.Named, func(cause string) bool { return slices.Contains(p.kinds, cause) })
 }
 
-// barRuns are the runs of which the bars say how many have to be right.
+// barRuns are the runs for which the bars say how many have to be right.
 const barRuns = 20
 
 // write writes what the results of a pair add up to.

@@ -8,9 +8,9 @@ import (
 	"contend/guard"
 )
 
-// RunAdder checks an Adder: exact when nobody adds, and in between never less
-// than what had been added when Load was called nor more than when it returned.
-// Every call of open gives one at 0.
+// RunAdder checks an Adder: exact while nobody adds, and otherwise at least
+// what had been added when Load was called and at most what had been added when
+// it returned. Every call of open gives one at 0.
 func RunAdder(t *testing.T, o Options, open func(t *testing.T) guard.Adder) {
 	o = o.withDefaults()
 	t.Run("total", func(t *testing.T) { testAdderTotal(t, o, open(t)) })

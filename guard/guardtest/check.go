@@ -33,7 +33,8 @@ func CheckTotal(h History, before, after int64) error {
 
 // CheckDense checks that the additions of 1 in h, which are all the additions
 // that there were since the counter was at before, returned every value after
-// before exactly once. Each call with an error may stand for one missing value.
+// before exactly once. Each call with an error may account for one missing
+// value.
 func CheckDense(h History, before int64) error {
 	var values []int64
 	failed := int64(0)

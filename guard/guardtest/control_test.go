@@ -48,7 +48,7 @@ func (c *racy) Load(context.Context) (int64, error) { return c.value.Load(), nil
 func (c *racy) Close() error                        { return nil }
 
 // unlocked adds under a lock, as the published mutex server does, and reads the
-// value after unlocking: two callers can be told the same value.
+// value after unlocking: two callers can get the same value.
 type unlocked struct {
 	mu    sync.Mutex
 	value int64

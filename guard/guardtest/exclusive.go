@@ -86,8 +86,9 @@ func testLongSections(t *testing.T, _ Options, e guard.Exclusive[State]) {
 	mustBe(t, e, callers*calls)
 }
 
-// testProgress lets callers go on until each has done some calls: one who has to
-// work for the others, or who never gets a turn, would keep them going for ever.
+// testProgress lets callers go on until each has done some calls: a caller that
+// has to work for the others, or never gets a turn, would keep them going for
+// ever.
 func testProgress(t *testing.T, _ Options, e guard.Exclusive[State]) {
 	const callers, calls = 4, 3
 	var (
@@ -120,7 +121,7 @@ func testCancelledWaiting(t *testing.T, o Options, e guard.Exclusive[State]) {
 	for range o.Callers {
 		go func() { errs <- e.Do(ctx, transfer) }()
 	}
-	time.Sleep(5 * time.Millisecond) // let them wait, as far as can be told
+	time.Sleep(5 * time.Millisecond) // let them wait, as far as that can be arranged
 	cancel()
 	if o.LockWaits {
 		release()

@@ -2,8 +2,8 @@ package cli
 
 import "strings"
 
-// hasFlag says whether a command has a flag, such as --rate or -c. Of what no command has measured,
-// as documents of what was published, nothing is known.
+// hasFlag reports whether a command has a flag, such as --rate or -c. Nothing is known about documents
+// that no command measured, such as those of published figures.
 func hasFlag(command, flag string) bool {
 	newCommand, known := commands[command]
 	if !known {

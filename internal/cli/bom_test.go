@@ -15,8 +15,8 @@ import (
 	"contend/protocol/wire/wiretest"
 )
 
-// What editors put before a text, the byte-order mark, is no part of it in any file that a command
-// reads; text of UTF-16 is called what it is.
+// The byte-order mark that editors put before a text is ignored in any file that a command reads;
+// UTF-16 text is reported as such.
 func TestByteOrderMark(t *testing.T) {
 	secured := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer token" {

@@ -59,8 +59,8 @@ type calibrateOptions struct {
 // counterWarmup is little, and enough for the counter.
 const counterWarmup = 100 * time.Millisecond
 
-// complete fills the design, whose comparisons are like those of compare but for
-// the length of the rounds: many short ones say more in two minutes.
+// complete fills the design, whose comparisons are like those of compare except
+// for the length of the rounds: many short ones say more in two minutes.
 func (c *calibrateFlags) complete() error {
 	err := errors.Join(c.own.read(), c.oneForm())
 	d := &c.design

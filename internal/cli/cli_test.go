@@ -159,7 +159,7 @@ func TestCommandsEnd(t *testing.T) {
 	}
 }
 
-// A closed standard output and an ended context are told apart from usage.
+// A closed standard output and an ended context have exit codes other than that of usage.
 func TestExitCodes(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()

@@ -33,13 +33,13 @@ func (c *compareFlags) needsURL(args []string) error {
 	return nil
 }
 
-// isCommand says whether an argument can only be meant as a command line: neither a URL
+// isCommand reports whether an argument can only be meant as a command line: neither a URL
 // nor a document, but a path or words.
 func isCommand(arg string) bool {
 	switch {
 	case protocol.IsURL(arg), strings.HasSuffix(arg, ".json"):
 		return false
-	case protocol.IsScript(arg): // and stands where a server does
+	case protocol.IsScript(arg): // and is where a server is expected
 		return true
 	}
 	program, _, several := strings.Cut(arg, " ")
@@ -49,7 +49,7 @@ func isCommand(arg string) bool {
 	return several && err != nil || runs || missing
 }
 
-// areFiles says whether both arguments are files; one alone is a mistake.
+// areFiles reports whether both arguments are files; one alone is a mistake.
 func areFiles(args []string) (bool, error) {
 	var files, others []string
 	for _, arg := range args {

@@ -12,11 +12,11 @@ import (
 	"contend/stat"
 )
 
-// The published k6 figures of a counter behind gRPC, fed in as two documents: the
-// generator was the limit at every level, and no difference may be read from
-// them, least of all one whose sign flips. By Little's law on the time of the
-// call, mutex at 10 VUs: 1 − 4800.542 · 0.00071201 ÷ 10 = 65.8% of the cycle was
-// spent outside the call; inputQ at 1000: 1 − 8924.533 · 0.00231 ÷ 1000 = 97.9%.
+// The published k6 figures of a gRPC counter, fed in as two documents: the generator
+// was the bottleneck at every level, and no difference may be read from them, least
+// of all one whose sign flips. By Little's law on the time of the call, mutex at 10
+// VUs: 1 − 4800.542 · 0.00071201 ÷ 10 = 65.8% of the cycle was spent outside the
+// call; inputQ at 1000: 1 − 8924.533 · 0.00231 ÷ 1000 = 97.9%.
 func TestPublishedFiguresAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	var files []string

@@ -14,8 +14,7 @@ import (
 // mostKept are the documents that are kept of runs whose output names no file.
 const mostKept = 20
 
-// keptName is the pattern of their names, which sort by time; keptTime is in the place of
-// the star.
+// keptName is the pattern of their names, which sort by time; keptTime replaces the star.
 const (
 	keptName = "lab-*.json"
 	keptTime = "20060102T150405.000000000"

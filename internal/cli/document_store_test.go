@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The last 20 documents are kept, the newest of which is shown; what is not one stays.
+// The last 20 documents are kept, and the newest is shown; other files stay.
 func TestKeep(t *testing.T) {
 	home := t.TempDir()
 	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
@@ -42,7 +42,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// Where nothing can be kept, that is said.
+// If nothing can be kept, a note says so.
 func TestKeepNowhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

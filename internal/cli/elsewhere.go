@@ -12,9 +12,9 @@ import (
 	"contend/setting"
 )
 
-// elsewhere has the flags of other tools that do not exist here, without dashes: what each
-// means there, and what to use here instead. Those of ab are flags of contend ab.
-// Their sources are the manuals of k6, wrk, wrk2, oha, hey, ghz, vegeta, h2load, fortio, ab and curl.
+// elsewhere has the flags of other tools that do not exist here, without dashes: what each means
+// there, and what to use here instead. Flags of ab are flags of contend ab. Their sources are the
+// manuals of k6, wrk, wrk2, oha, hey, ghz, vegeta, h2load, fortio, ab and curl.
 var elsewhere = map[string][]meaning{
 	"vus":               {{"k6", "the number of callers", "-c N"}},
 	"u":                 {{"k6", "the number of callers", "-c N"}, {"ab", "a file with the body of a PUT", "-X PUT --data-file FILE"}},
@@ -131,7 +131,7 @@ func meant(cmd *cobra.Command, dashes, name string) string {
 	return ""
 }
 
-// has says whether a command has the flags that an answer names.
+// has reports whether a command has the flags that an answer names.
 func has(cmd *cobra.Command, ours string) bool {
 	for word := range strings.FieldsSeq(ours) {
 		word = strings.TrimRight(word, ",;:")

@@ -10,8 +10,8 @@ import (
 	"contend/systems/counter"
 )
 
-// functions make the targets behind func:NAME: the counter's HTTP handler
-// without a network.
+// functions make the targets of func:NAME: the counter's HTTP handler without a
+// network.
 func functions() map[string]func() (load.Target, error) {
 	return map[string]func() (load.Target, error){
 		"counter-handler-atomic": func() (load.Target, error) { return newHandlerTarget("/status") },

@@ -100,7 +100,7 @@ func (g *guardGrid) prepare(names []string) error {
 	return g.addCells()
 }
 
-// addCells fills the grid, but for what a design cannot do.
+// addCells fills the grid, except for what a design cannot do.
 func (g *guardGrid) addCells() error {
 	for _, kind := range g.Kinds {
 		for _, n := range g.Callers {

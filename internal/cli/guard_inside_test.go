@@ -8,7 +8,7 @@ import (
 	"contend/report"
 )
 
-// The largest possible effect stands beside the smallest that the machine sees.
+// The largest possible effect is shown next to the smallest that the machine detects.
 func TestWhetherAComparisonIsWorthRunning(t *testing.T) {
 	fine, coarse := found(5), found(5)
 	fine.Visible[0].Spread, coarse.Visible[0].Spread = 0.002, 0.02

@@ -27,11 +27,11 @@ type trouble struct {
 	url     *url.URL
 	address string      // host:port
 	err     error       // why it cannot be reached; nil: it can
-	proxy   *wire.Proxy // of the environment, through which it is asked; nil: there is none
+	proxy   *wire.Proxy // of the environment, which requests go through; nil: none
 }
 
-// hints are the causes that are known, each with what is said behind the error: the
-// first that applies.
+// hints are the known causes, each with the text that follows the error: the first
+// that applies.
 var hints = []struct {
 	applies func(ctx context.Context, t trouble) bool
 	say     func(t trouble) string
@@ -122,7 +122,7 @@ var hints = []struct {
 
 func (t trouble) secure() bool { return strings.HasSuffix(t.url.Scheme, "s") && t.url.Scheme != "ws" }
 
-// rest is the URL behind its scheme.
+// rest is the URL without its scheme.
 func (t trouble) rest() string { return t.url.Host + t.url.RequestURI() }
 
 // hint is the cause of a target's trouble, with what to do; "": it is not known.
@@ -154,8 +154,9 @@ func about(name string, err error) error {
 	return failure.About(name+": ", err, failure.Failure{Arm: name})
 }
 
-// hintOf is that of the first result of a document without any right answer, unless one of
-// its servers has answered in the protocol in which it was asked: there is no other one to try.
+// hintOf is that of the first result of a document without any right answer, unless one of its
+// servers has answered in the protocol in which it was asked: then there is no other protocol
+// to try.
 func hintOf(ctx context.Context, doc *report.Document) string {
 	mute := ""
 	for _, r := range doc.Results {
@@ -189,7 +190,7 @@ func ask(ctx context.Context, address string, look func(net.Conn) bool) bool {
 	return conn.SetDeadline(until) == nil && look(conn)
 }
 
-// speaksTLS says whether a server answers a handshake, if only to refuse it.
+// speaksTLS reports whether a server answers a handshake, if only to refuse it.
 func speaksTLS(ctx context.Context, address string) bool {
 	return ask(ctx, address, func(conn net.Conn) bool {
 		err := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx)
@@ -198,7 +199,7 @@ func speaksTLS(ctx context.Context, address string) bool {
 	})
 }
 
-// speaksOldTLS says whether a server agrees to no version of TLS that is still in use, but to an older one.
+// speaksOldTLS reports whether a server agrees to no version of TLS that is still in use, but to an older one.
 func speaksOldTLS(ctx context.Context, address string) bool {
 	agrees := func(least, most uint16) bool {
 		return ask(ctx, address, func(conn net.Conn) bool {
@@ -208,17 +209,17 @@ func speaksOldTLS(ctx context.Context, address string) bool {
 	return agrees(tls.VersionTLS10, tls.VersionTLS11) && !agrees(tls.VersionTLS12, tls.VersionTLS13)
 }
 
-// lacksHTTP2 says whether a handshake ended because the server would not choose HTTP/2.
+// lacksHTTP2 reports whether a handshake ended because the server would not choose HTTP/2.
 func lacksHTTP2(err error) bool { return err != nil && failure.Connecting(err).Kind == failure.NoALPN }
 
-// wantsCertificate says whether a server ended a handshake because of our certificate (RFC 8446, section 6.2).
+// wantsCertificate reports whether a server ended a handshake because of our certificate (RFC 8446, section 6.2).
 func wantsCertificate(err error) bool {
 	const badCertificate, unknownAuthority, certificateRequired = 42, 48, 116
 	alert, ok := errkind.AlertOf(err)
 	return ok && (alert == badCertificate || alert == unknownAuthority || alert == certificateRequired)
 }
 
-// speaksHTTP1 says whether a server answers a request of HTTP/1.1, whatever it answers.
+// speaksHTTP1 reports whether a server answers a request of HTTP/1.1, whatever it answers.
 func speaksHTTP1(ctx context.Context, address string) bool {
 	return ask(ctx, address, func(conn net.Conn) bool {
 		const request, version = "OPTIONS * HTTP/1.1\r\nHost: contend\r\nConnection: close\r\n\r\n", "HTTP/1."
@@ -231,7 +232,7 @@ func speaksHTTP1(ctx context.Context, address string) bool {
 	})
 }
 
-// speaksHTTP2 says whether a server begins with SETTINGS, as it must (RFC 9113, section
+// speaksHTTP2 reports whether a server begins with SETTINGS, as it must (RFC 9113, section
 // 3.4): a frame whose fourth byte, its type, is 4 (section 6.5).
 func speaksHTTP2(ctx context.Context, address string) bool {
 	return ask(ctx, address, func(conn net.Conn) bool {

@@ -26,7 +26,7 @@ import (
 	"contend/protocol/wire/wiretest"
 )
 
-// A server of HTTP is none of gRPC, and says so only where that is the trouble.
+// An HTTP server does not speak gRPC, and the hint says so only if that is the cause.
 func TestHintsOfGRPC(t *testing.T) {
 	t.Parallel()
 	proto := filepath.Join(t.TempDir(), "a.proto")
@@ -76,7 +76,7 @@ func TestHintsOfGRPC(t *testing.T) {
 	}
 }
 
-// A certificate for another name, or out of its time, is no dead end.
+// A certificate for another name, or out of its time, gets advice as well.
 func TestHintsOfCertificates(t *testing.T) {
 	for _, err := range []error{
 		x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{"example.com"}}, Host: "localhost"},

@@ -136,7 +136,7 @@ func idOf(path string) string {
 	return cmp.Or(strings.Trim(notInID.ReplaceAllString(name, "-"), "-"), "experiment")
 }
 
-// inputTerminal says whether somebody can be asked.
+// inputTerminal reports whether somebody can be asked.
 func inputTerminal(cmd *cobra.Command) bool {
 	f, ok := cmd.InOrStdin().(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

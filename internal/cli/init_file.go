@@ -20,7 +20,7 @@ var instances = map[string]string{
 	"compare.block": "400ms", "compare.margin": "2%", "compare.answers_may_differ": "true",
 }
 
-// What the value of a commented-out line is.
+// The value of a commented-out line.
 const (
 	theDefault = "default"
 	anExample  = "example"
@@ -184,7 +184,7 @@ func yamlList(texts []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// plainYAML is what needs no quotes as a value of YAML, but for null.
+// plainYAML matches what needs no quotes as a value of YAML, except null.
 var plainYAML = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.%]*$`)
 
 // yamlText is a text as a value of YAML. What strconv quotes is read as such by YAML

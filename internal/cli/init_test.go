@@ -19,7 +19,7 @@ import (
 // offLine is a commented-out line of an experiment file.
 var offLine = regexp.MustCompile(`(?m)^( *)#(\S)`)
 
-// With every line uncommented the file is valid too: none shows what is not allowed.
+// With every line uncommented the file is still valid: no line shows what is not allowed.
 func TestInitLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "all.yaml")
 	for _, args := range [][]string{
@@ -86,7 +86,7 @@ func TestInitSaysWhatIsDefault(t *testing.T) {
 	}
 }
 
-// A text is the same behind YAML.
+// A text survives YAML unchanged.
 func TestYAMLText(t *testing.T) {
 	for _, text := range []string{"null", "NULL", "~", "true", "10", "a: b", "# x", "{{addr}}", `"`, `\r\n`, "a\nb\tc", "ä ✓", "", " a ", "'", "-", "[a]", "1_0"} {
 		file := "id: x\ntitle: " + yamlText(text) + "\nstatus: planned\n"
@@ -150,7 +150,7 @@ func TestCommandsThatEndLikeScripts(t *testing.T) {
 	const url = "http://{{addr}}/"
 	for _, c := range []struct {
 		args     []string
-		script   string // "": there is none
+		script   string // "": none
 		commands []string
 	}{
 		{[]string{"--url", url, "--", "node a.js", "node b.js"}, "", []string{"node a.js", "node b.js"}},

@@ -36,7 +36,7 @@ func (a *app) progress(ui bool) *progress {
 // untilFetched is how long browsers have to fetch the report.
 const untilFetched = 3 * time.Second
 
-// endLive shows the report in the browsers that were told of what it is about.
+// endLive shows the report in the browsers that are connected.
 func (a *app) endLive(d *report.Document) error {
 	if a.live == nil {
 		return nil
@@ -48,7 +48,7 @@ func (a *app) endLive(d *report.Document) error {
 	return err
 }
 
-// often is how often a page is drawn at the most: once a second, of which clocks may lack a little.
+// often is the shortest time between two drawings of a page: a second, less a little for clocks.
 const often = 900 * time.Millisecond
 
 // tell has browsers, if there is a page, be sent what is running, and what a document has so far,
@@ -72,8 +72,8 @@ func (p *progress) tell(send func(*page.Live, page.Moment), soFar func() *report
 	send(p.live, m)
 }
 
-// between is show at a time when nothing is measured: browsers are sent to only then, and once a
-// second at the most.
+// between is show at a time when nothing is measured: only then do browsers get updates, at most
+// once a second.
 func (p *progress) between(done float64, label string, soFar func() *report.Document) {
 	p.put(done, label)
 	if time.Since(p.paused) >= often {
@@ -92,13 +92,13 @@ type drawing struct {
 	used       time.Duration // CPU time of this process until then
 }
 
-// A drawing takes a hundredth of what the generator uses at the most, or comes after so long.
+// A drawing takes at most a hundredth of what the generator uses, or comes after so long.
 const (
 	shareOfDrawings = 100
 	seldom          = 10 * time.Second
 )
 
-// due says whether the next one may begin, and that it does.
+// due reports whether the next one may begin, and that it does.
 func (d *drawing) due() bool {
 	used, _ := cpu.Time()
 	if time.Since(d.begun) < seldom && used-d.used < shareOfDrawings*d.took {
@@ -142,8 +142,8 @@ func (p *progress) level(now trial.Progress, add func(*report.Document)) {
 	p.told.between(soFar)
 }
 
-// follow shows how far trials are, after which so much follows, and what the rounds of one have
-// come to, beside what the document has of others.
+// follow shows the progress of trials, the time that follows them, and what the rounds of one
+// show so far, with what the document has of others.
 func (p *progress) follow(now trial.Progress, what string, then time.Duration, doc *report.Document) {
 	p.mu.Lock()
 	p.left = now.Left

@@ -18,8 +18,8 @@ import (
 	"contend/report"
 )
 
-// machines are namespaces: the servers' and one for each generator, all with workers. What they join is at
-// an address of the test's own namespace.
+// machines are namespaces: the servers' and one for each generator, all with workers. The fleet that they
+// join is at an address of the test's own namespace.
 type machines struct {
 	fleet      string
 	servers    *exec.Cmd
@@ -126,8 +126,8 @@ func TestServersOnAMachineOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Workers do together what is asked for, no more and no less, and begin at about one moment. How late each began,
-// and how well its clock was known, stands in docs/fleet.md as -v shows it.
+// Workers do together what is asked for, no more and no less, and begin at about the same moment. docs/fleet.md
+// shows, as -v prints it, how late each began, and how well its clock was known.
 func TestTwoToEightMachines(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{2, 4, 8} {
@@ -144,8 +144,8 @@ func TestTwoToEightMachines(t *testing.T) {
 	}
 }
 
-// On machines of different boots nothing is shared. A worker that is killed takes its servers with it, and its
-// coordinator says that it is gone.
+// Machines of different boots share nothing. A worker that is killed takes its servers with it, and its
+// coordinator reports that it is gone.
 func TestMachinesThatShareNothing(t *testing.T) {
 	t.Parallel()
 	m := newMachines(t, 2, true)

@@ -39,7 +39,7 @@ func (o *outlets) check() error {
 type told struct {
 	app      *app
 	exporter *telemetry.Exporter // nil: nobody asked for it
-	page     *telemetry.Page     // likewise
+	page     *telemetry.Page     // nil: nobody asked for it
 	run      telemetry.Run
 	last     time.Time // that between told
 }
@@ -93,8 +93,8 @@ func (t *told) show(readings []telemetry.Reading) {
 	}
 }
 
-// between tells of what a document has so far, while nothing is measured: about once a second at the
-// most.
+// between reports what a document has so far, while nothing is measured: at most about once a
+// second.
 func (t *told) between(soFar func() *report.Document) {
 	if t == nil || soFar == nil || t.exporter == nil && t.page == nil || time.Since(t.last) < time.Second {
 		return
@@ -127,7 +127,7 @@ func readingsOf(d *report.Document) (list []telemetry.Reading) {
 	return list
 }
 
-// endWith is end, of a document whose results are told last.
+// endWith is end, for a document whose results are exported last.
 func (t *told) endWith(d *report.Document) {
 	if t.exporter != nil {
 		t.exporter.Show(readingsOf(d))

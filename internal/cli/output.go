@@ -34,7 +34,7 @@ func (f *outputFile) UnmarshalText(text []byte) error {
 	case err == nil && info.IsDir():
 		return setting.NotAllowed(path, "a file; this is a folder")
 	case err == nil && !info.Mode().IsRegular():
-		return nil // written to as it stands
+		return nil // written to as it is
 	}
 	return writable(path, "a file", filepath.Dir(path))
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is no regular file, such as /dev/null, is written to and stays what it is.
+// A file that is not regular, such as /dev/null, is written to and stays what it is.
 func TestDeviceIsWrittenTo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := unix.Mkfifo(path, 0o600); err != nil {

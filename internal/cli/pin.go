@@ -96,8 +96,8 @@ func (p *pins) placing(started bool) placement.Kind {
 	return p.Placement
 }
 
-// place holds this process to its CPUs: the given ones, or those that a kind of placement has.
-// What is odd about given sets is said on w.
+// place pins this process to its CPUs: the given ones, or those of a kind of placement. It
+// prints what is odd about given sets on w.
 func (p *pins) place(kind placement.Kind, w io.Writer) error {
 	l := p.process.Layout
 	if len(p.Generator) > 0 && len(p.Servers) > 0 && !l.Apart() {

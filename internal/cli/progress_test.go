@@ -12,8 +12,8 @@ import (
 	"contend/report/page"
 )
 
-// Where there is no terminal there is a line at once, and then at most one in ten seconds,
-// however often something is told.
+// Without a terminal a line is printed at once, and then at most one in ten seconds,
+// however often progress is reported.
 func TestPlainProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -34,7 +34,7 @@ func TestPlainProgress(t *testing.T) {
 	})
 }
 
-// On a terminal the line is written over five times a second at most, keeps within its
+// On a terminal the line is overwritten at most five times a second, keeps within its
 // width, and is removed in the end.
 func TestTerminalProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestSoFar(t *testing.T) {
 	}
 }
 
-// A page is drawn once a second at the most, and only where a browser watches it.
+// A page is drawn at most once a second, and only while a browser watches it.
 func TestPagesAreDrawnOnceASecond(t *testing.T) {
 	var err strings.Builder
 	a := &app{Streams: Streams{Out: &err, Err: &err}}

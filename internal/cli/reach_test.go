@@ -12,8 +12,8 @@ import (
 	"contend/protocol/wire/wiretest"
 )
 
-// A server that is not there ends a command before anything is driven: the load here
-// is of an hour. The reason is said once, by a page where the command has one.
+// A server that does not listen ends a command before anything is driven: the load
+// here is of an hour. The reason is printed once, by a page if the command has one.
 func TestNobodyListens(t *testing.T) {
 	t.Parallel()
 	address := testenv.HeldAddress(t)
@@ -57,7 +57,7 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
-// Where none of two servers is there, the page names both.
+// If neither of two servers responds, the page names both.
 func TestNobodyListensTwice(t *testing.T) {
 	t.Parallel()
 	a, b := testenv.HeldAddress(t), testenv.HeldAddress(t)

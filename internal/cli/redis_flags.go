@@ -16,8 +16,8 @@ import (
 // redisVariable is the variable of the environment in place of --redis.
 const redisVariable = "CONTEND_REDIS"
 
-// redisFlags say how a Redis is spoken to; where it is has other words in each
-// command.
+// redisFlags say how to connect to a Redis; each command has its own words for
+// where it is.
 type redisFlags struct {
 	Auth string `flag:"redis-auth" words:"*place* to read the password or user:password of the Redis from: env:NAME or file:PATH"`
 	CA   string `flag:"redis-ca-file" words:"*file* with the trusted CA certificates for rediss://, in PEM form"`
@@ -37,7 +37,7 @@ func (f *replicaFlags) check(where redisserver.Config) error {
 	return nil
 }
 
-// isOurs tells whether a URL is of a Redis that is started here.
+// isOurs reports whether a URL is of a Redis that is started here.
 func isOurs(url string) bool {
 	return url == "" || url == redisserver.Managed || strings.HasPrefix(url, "embedded://")
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // The flags lead to Redis through its access lists and TLS, replicas inherit them,
-// and no password stands in the log or on a child's command line.
+// and no password is in the log or on a child's command line.
 func TestRedisFlags(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t)

@@ -12,15 +12,15 @@ import (
 	"contend/internal/replicas"
 )
 
-// childFlags are what a replica is told by the process that has started it, beside
-// the flags of the user and the URL of the Redis in the environment.
+// childFlags are what the parent process passes to a replica, in addition to the
+// flags of the user and the URL of the Redis in the environment.
 type childFlags struct {
 	Replica int `flag:"replica"`
 	HTTP    int `flag:"http-fd"`
 	GRPC    int `flag:"grpc-fd"`
 }
 
-// childArgs are the arguments of a replica, but for its sockets. The URL of the
+// childArgs are the arguments of a replica, except its sockets. The URL of the
 // Redis may hold a password.
 func (s *serveCounter) childArgs() []string {
 	given := maps.Clone(s.own.given)
@@ -46,14 +46,14 @@ func (c *childFlags) adopt(ctx context.Context, s *serveCounter) (context.Contex
 
 // serveReplicas serves in child processes that share the Redis at url.
 func (s *serveCounter) serveReplicas(ctx context.Context, url string) error {
-	const margin = 5 * time.Second // beside draining
+	const margin = 5 * time.Second // on top of the time for draining
 	command, err := self()
 	if err != nil {
 		return err
 	}
 	http, errHTTP := replicas.Listen("HTTP", s.HTTPAddr, s.Replicas)
 	grpc, errGRPC := replicas.Listen("gRPC", s.GRPCAddr, s.Replicas)
-	defer func() { http.Close(); grpc.Close() }() // there is one beside an error, too
+	defer func() { http.Close(); grpc.Close() }() // not nil with an error, either
 	if err := errors.Join(errHTTP, errGRPC); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type sharedCounter struct {
 	addr, output string
 }
 
-// serveShared starts a counter behind redis-script until the end of the test.
+// serveShared starts a counter with redis-script until the end of the test.
 func serveShared(t *testing.T, env []string, args ...string) *sharedCounter {
 	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "log"))
@@ -68,7 +68,7 @@ func pids(log string) []int {
 	return list
 }
 
-// alive tells whether a process runs; one that has ended and that nobody has
+// alive reports whether a process runs; one that has ended and that nobody has
 // waited for does not.
 func alive(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

@@ -56,7 +56,7 @@ type reportOptions struct {
 	views
 }
 
-// oneForm refuses a format beside another form.
+// oneForm rejects a format together with another form.
 func (r *reportFlags) oneForm() error {
 	if err := r.views.oneForm(); err != nil {
 		return err

@@ -20,7 +20,7 @@ type revisionOptions struct {
 	Build     string   `flag:"build" words:"*command* that builds {{out}} from a revision"`
 }
 
-// lacking says what a comparison of revisions needs besides them.
+// lacking says what a comparison of revisions needs in addition to them.
 func (c *compareFlags) lacking(commands []string) error {
 	var lacks []string
 	for _, one := range []struct {
@@ -76,7 +76,7 @@ func (c *compareFlags) revisionArms(commands []string) []arm {
 	return arms
 }
 
-// program is what {{out}} stands for until there are programs.
+// program is what {{out}} is replaced by until there are programs.
 func (c *compareFlags) program() string {
 	if c.Revisions == nil {
 		return ""
@@ -96,8 +96,8 @@ func (b built) remove(a *app) {
 	}
 }
 
-// build builds the programs of revisions, if these are asked for, and hands them to the
-// subjects; the document says what they are. They are to be removed, on an error, too.
+// build builds the programs of revisions, if any are asked for, and hands them to the
+// subjects; the document says what they are. The caller removes them, even on an error.
 func (a *app) build(ctx context.Context, c *compareFlags, e *experiment.Experiment, doc *report.Document) (programs built, err error) {
 	if c.Revisions == nil {
 		return nil, nil

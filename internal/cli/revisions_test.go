@@ -179,7 +179,7 @@ func TestRevisionsThatCannotBeCompared(t *testing.T) {
 		`(did you mean "main"?)`, `--revisions names "nope"`)
 	check("HEAD,HEAD~1", "cat sleep; exit 3; {{out}}", exitFailed, "contend: HEAD (", "cat sleep; exit 3; {{out}}: exit status 3\n  20ms\n")
 
-	// What is interrupted while it is built has no result.
+	// A build that is interrupted has no result.
 	cmd := p.command("contend", "compare", "--url", "http://{{addr}}/", "--revisions", "HEAD,HEAD~1", "--build", "sh -c 'kill -INT $PPID; sleep 1000; {{out}}'", "--", "{{out}} {{addr}}")
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != exitInterrupted || !strings.Contains(string(out), "contend: interrupted before the first measurement") {

@@ -10,8 +10,8 @@ import (
 	"contend/trial"
 )
 
-// pilot is what a run of a server that it starts does first, for as long as it measures then at most. There is none
-// where a warm-up is given, and where the load does not stay the same until the time is over, or is a script.
+// pilot is what a run of a server that it starts does first, at most as long as it measures afterwards. It is
+// omitted if a warm-up is given, if the load changes before the time is over, and for scripts.
 func (r *runSettings) pilot(plan load.Plan, widen func() bool) trial.Pilot {
 	p := trial.Pilot{Plan: plan, Widen: widen}
 	p.Plan.Progress, p.Plan.Until = nil, nil

@@ -20,7 +20,7 @@ import (
 	"contend/setting"
 )
 
-// What commands take of the load that a script's options describe: all of it, what blocks of a
+// The part of the load of a script's options that a command takes: all of it, what blocks of a
 // comparison can have, or nothing.
 type scriptPart []string
 
@@ -44,8 +44,8 @@ func severalScenarios(o *script.Options) error {
 		"else --scenario chooses one", strings.Join(o.Names(), ", "), strings.Join(ofWholeLoad, ", --"))
 }
 
-// scriptLoad puts what the options of a target's script say about the load under what a command line
-// gives, as far as the command takes it. It returns the script, which is to be closed; nil: there is none.
+// scriptLoad adds what the options of a target's script say about the load, as far as the command accepts
+// it; flags override it. It returns the script, which the caller closes; nil: the target has no script.
 func (a *app) scriptLoad(ctx context.Context, spec *targetFlags, given setting.Values, part scriptPart) (*script.Target, error) {
 	if spec.target().Get("script") == "" {
 		return nil, nil
@@ -74,7 +74,7 @@ func (a *app) scriptLoad(ctx context.Context, spec *targetFlags, given setting.V
 		protocol.Close(read)
 		return nil, severalScenarios(options)
 	}
-	vus, _ := strconv.Atoi(strings.Join(given["concurrency"].Texts, "")) // a mistake is told with the others
+	vus, _ := strconv.Atoi(strings.Join(given["concurrency"].Texts, "")) // a mistake is reported with the others
 	if vus > 0 && whole && options.Ramps() && !has(ofWholeLoad...) {
 		if err := options.RampFrom(vus); err != nil {
 			protocol.Close(read)
@@ -145,7 +145,7 @@ func (r *runSettings) claims() []string {
 	return all
 }
 
-// summaries writes what the script of a run says about its result, behind the page.
+// summaries writes what the script of a run says about its result, after the page.
 func (a *app) summaries(ctx context.Context, r *runSettings, result *load.Result) error {
 	if r.script == nil {
 		return nil
@@ -172,7 +172,7 @@ func (a *app) summaries(ctx context.Context, r *runSettings, result *load.Result
 	return errors.Join(errs...)
 }
 
-// withoutScript takes a script that comes before the servers for that of all of them. What comes
+// withoutScript takes a script that comes before the servers for that of all of them. Everything
 // after -- is a command, however it ends, and so are two words that leave no second server.
 func (c *compareFlags) withoutScript(cmd *cobra.Command, args []string) []string {
 	if len(args) < 2 || cmd.ArgsLenAtDash() == 0 || !protocol.IsScript(args[0]) ||

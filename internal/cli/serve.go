@@ -24,7 +24,7 @@ func newServe(a *app) *cobra.Command {
 	return cmd
 }
 
-// ended is what came of serving; being stopped while it starts is no failure.
+// ended is the error of serving; being stopped during the start is not a failure.
 func ended(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil

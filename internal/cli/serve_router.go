@@ -141,7 +141,7 @@ func (s *serveRouter) serve(ctx context.Context, where redisserver.Config, token
 	return r.Serve(ctx)
 }
 
-// insert gives the demo customer its devices, but for those that it has.
+// insert gives the demo customer its devices, except those that it has already.
 func (s *serveRouter) insert(ctx context.Context, rows *table.Table) error {
 	for i := range s.Devices {
 		d := lorawan.DemoDevice(s.Seed, i)

@@ -11,7 +11,7 @@ import (
 )
 
 // settingFlags adds a flag for each of the settings and returns what the command
-// line gives, once it is parsed. What has no words is hidden.
+// line gives, once it is parsed. Settings without words are hidden.
 func settingFlags(cmd *cobra.Command, list []setting.Setting) setting.Values {
 	given := setting.Values{}
 	for _, f := range setting.Flags(list, given) {
@@ -48,7 +48,7 @@ func optionsOf(cmd *cobra.Command, into ...any) *options {
 // read sets the structs to what is given, and returns every mistake in it.
 func (o *options) read() error { return fillFlags(o.given, o.into...) }
 
-// has says whether a flag is given.
+// has reports whether a flag is given.
 func (o *options) has(flag string) bool {
 	_, ok := o.given[flag]
 	return ok

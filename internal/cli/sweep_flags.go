@@ -47,8 +47,8 @@ func ofRates() []setting.Setting {
 	return append(setting.Of(search.Design{}), ofPlan("pacer", "think")...)
 }
 
-// ofPlan returns the settings of a plan that hold for each of its runs, which are
-// those that a file can give, but for some.
+// ofPlan returns the settings of a plan that apply to each of its runs: those
+// that a file can give, with some exceptions.
 func ofPlan(except ...string) []setting.Setting {
 	return slices.DeleteFunc(setting.Of(load.Plan{}), func(s setting.Setting) bool {
 		return s.Path == "" || slices.Contains(except, s.Name)

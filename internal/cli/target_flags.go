@@ -15,7 +15,7 @@ type targetFlags struct {
 
 func (t *targetFlags) flags(cmd *cobra.Command) { t.given = settingFlags(cmd, protocol.Settings()) }
 
-// target is what the flags ask for, without a URL if there is none.
+// target is what the flags ask for, without a URL if none is given.
 func (t *targetFlags) target() protocol.Target {
 	target := protocol.FromFlags(t.given)
 	if protocol.IsScript(t.url) {

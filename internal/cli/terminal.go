@@ -15,7 +15,7 @@ const terminalWidth = 100
 func columns(text string) int { return utf8.RuneCountInString(text) }
 
 // writeBlocks writes blocks of documentation with an empty line between them,
-// but for the items of a list.
+// except between the items of a list.
 func writeBlocks(b *strings.Builder, blocks []docs.Block) {
 	for i, block := range blocks {
 		if i > 0 && (block.Kind != docs.Item || blocks[i-1].Kind != docs.Item) {
@@ -45,7 +45,7 @@ func writeWrapped(b *strings.Builder, text, first, next string) {
 	}
 }
 
-// wrapped returns the lines of a text. A word that is too long is broken behind commas, or has
+// wrapped returns the lines of a text. A word that is too long is broken after commas, or has
 // a line to itself.
 func wrapped(text string, width int) []string {
 	var lines []string
@@ -71,7 +71,7 @@ func wrapped(text string, width int) []string {
 	return append(lines, line)
 }
 
-// gap stands between the columns of a table.
+// gap separates the columns of a table.
 const gap = "  "
 
 // writeTable writes a table whose widest column is broken where it would not fit.

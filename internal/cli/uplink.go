@@ -198,7 +198,7 @@ func lacking(r *sink.Result) error {
 	return nil
 }
 
-// account is what the report says of a sink's result beside its figures.
+// account is what the report says of a sink's result in addition to its figures.
 func account(r *sink.Result, redis string, parts ...report.UplinkPart) report.Uplink {
 	return report.Uplink{Redis: redis, Generation: "A", Duplicated: r.Duplicated, Reordered: r.Reordered,
 		Unsolved: r.Unsolved, Foreign: r.Foreign, Silent: r.Silent, SentUnknown: sentUnknown(r), FirstChallenge: r.FirstChallenge, MeanChallenge: r.MeanChallenge, Parts: parts}
@@ -243,8 +243,8 @@ func writeGenerated(w io.Writer, r *gen.Result, asJSON bool) error {
 	return r.Write(w)
 }
 
-// A bar is the published progress bar, redrawn on a terminal and written once
-// elsewhere.
+// A bar is the published progress bar, redrawn on a terminal and otherwise
+// written once.
 type bar struct {
 	out      io.Writer
 	terminal bool

@@ -51,7 +51,7 @@ func (f *formFiles) all() []formFile {
 	return []formFile{{"html", f.HTML}, {"csv", f.CSV}, {"junit", f.JUnit}, {"hdr", f.HDR}}
 }
 
-// formFlags are the names of their flags, behind a prefix.
+// formFlags are the names of their flags, after a prefix.
 func formFlags(prefix string) []string {
 	var names []string
 	for _, file := range new(formFiles).all() {

@@ -11,8 +11,8 @@ import (
 	"contend/report"
 )
 
-// The first of LC_ALL, LC_CTYPE and LANG that is set decides; a buffer is no terminal, but COLUMNS
-// says how wide it is.
+// The first of LC_ALL, LC_CTYPE and LANG that is set decides; a buffer is not a terminal, but
+// COLUMNS gives its width.
 func TestLooks(t *testing.T) {
 	for _, tt := range []struct {
 		env   map[string]string

@@ -75,7 +75,7 @@ func (a *app) workersOpener() (protocol.Opener, error) {
 	return opener, err
 }
 
-// fleetSecurity says whom to trust on the way to a fleet.
+// fleetSecurity says which authorities to trust on the way to a fleet.
 type fleetSecurity struct {
 	CA       string `flag:"fleet-ca" words:"*file* with the CA certificates, in PEM form, for the NATS server (default: the system's)"`
 	Insecure bool   `flag:"insecure-fleet" words:"allow plain text beyond this machine: anyone on the network path can read and change it"`

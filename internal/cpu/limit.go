@@ -8,7 +8,7 @@ import (
 )
 
 // Limit returns the CPU limit of this process's control group, in cores, or 0
-// if there is none: the smallest of the group and the groups above it that can be
+// without a limit: the smallest of the group and the groups above it that can be
 // seen in a file system with this root, from cpu.max (Linux,
 // admin-guide/cgroup-v2.rst), or cpu.cfs_quota_us and cpu.cfs_period_us
 // (scheduler/sched-bwc.rst). The runtime sets GOMAXPROCS from the same files.

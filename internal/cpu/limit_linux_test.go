@@ -88,7 +88,7 @@ func limitedGroup(t *testing.T, percent int) string {
 	return ""
 }
 
-// writeExisting writes to a file of the kernel: what is not there is not made.
+// writeExisting writes to a file of the kernel, which it does not create.
 func writeExisting(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

@@ -71,8 +71,8 @@ func waitedForCores(threads []int) time.Duration {
 	return sum
 }
 
-// openSchedstat opens the schedstat of a thread of this process. It returns nil,
-// which can be read and closed, when there is none.
+// openSchedstat opens the schedstat of a thread of this process. If that fails,
+// it returns nil, which can be read and closed.
 func openSchedstat(thread int) *os.File {
 	f, err := os.Open(fmt.Sprintf("/proc/self/task/%d/schedstat", thread))
 	if err != nil {

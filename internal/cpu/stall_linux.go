@@ -17,19 +17,19 @@ const (
 	coarseSleep   = 40 * time.Millisecond
 	fineSleep     = time.Millisecond
 	fineFor       = 50               // sleeps after a stall
-	stallTolerate = time.Millisecond // a late timer is no stall
+	stallTolerate = time.Millisecond // a late timer is not a stall
 )
 
 // A StallMeter adds up the time in which this process could run on no core at
 // all: it was stopped, frozen, or its virtual machine was. A thread of its own
-// sleeps and sees how much later than asked it wakes. What of that the thread
-// waited for a core is no stall (the kernel tells, schedstat), but if more than
-// that is missing there was one. It began somewhere within the sleep, so half of
-// it is added; and it is no longer than the time in which the process neither
-// ran nor, as far as one event loop shows, waited for a core.
+// sleeps and sees how much later than asked it wakes. The part of that during
+// which the thread waited for a core is not a stall (schedstat has it), but if
+// more than that is missing there was one. It began somewhere within the sleep,
+// so half of it is added; and it is no longer than the time in which the process
+// neither ran nor, as far as one event loop shows, waited for a core.
 type StallMeter struct {
 	parallel float64 // threads that can run at the same time
-	thread   int     // of an event loop; 0: there is none
+	thread   int     // of an event loop; 0: none
 	wake     int     // an eventfd that ends the sleep
 	done     chan struct{}
 	stalled  time.Duration // read when done is closed
@@ -54,7 +54,7 @@ func StartStallMeter(parallel int, loops []int) *StallMeter {
 	return m
 }
 
-// fakeClock says whether time.Now is not the system's clock, as in a
+// fakeClock reports whether time.Now is not the system's clock, as in a
 // testing/synctest bubble, where a thread that sleeps in earnest would keep the
 // time from moving.
 func fakeClock() bool {
@@ -112,7 +112,7 @@ type mark struct {
 	gap    time.Duration // since the mark before
 	cpu    time.Duration // of the process
 	waited time.Duration // for a core, the meter's thread
-	loop   time.Duration // likewise, the event loop's
+	loop   time.Duration // for a core, the event loop's
 }
 
 func takeMark(own, loop *os.File) mark {

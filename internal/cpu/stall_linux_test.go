@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// What a stretch of the stall meter says, in milliseconds: a sleep of 10 ms (or
-// 1 ms) and what was seen after it.
+// The result of a stretch of the stall meter, in milliseconds: a sleep of 10 ms
+// (or 1 ms) and what was seen after it.
 func TestLost(t *testing.T) {
 	const ms = time.Millisecond
 	tests := []struct {

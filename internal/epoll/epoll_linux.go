@@ -101,7 +101,7 @@ func (p *Poller) Rest() {
 }
 
 // Send and Receive do not wait, so Go's scheduler is not told. Their errors are not
-// wrapped: EAGAIN is none.
+// wrapped: EAGAIN is not a failure.
 
 // Send writes to a socket, with MSG_NOSIGNAL and further flags.
 func Send(fd int, b []byte, flags uintptr) (int, unix.Errno) {

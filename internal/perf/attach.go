@@ -15,9 +15,9 @@ const attempts = 10
 var errEnded = errors.New("the thread has ended")
 
 // attach opens a group on each thread of a list, so that no thread counts twice or
-// not at all. One that came meanwhile may have inherited a group, a part of it, or
-// none: nobody can tell, so all starts over. One that ended meanwhile is none to
-// count, and those that it started before have come.
+// not at all. A thread that began in the meantime may have inherited a group, a
+// part of it, or none: nobody can tell, so all starts over. A thread that ended
+// need not be counted, and those that it started before are in the list.
 func attach(list func() ([]int, error), open func(thread int) (group, error)) ([]group, error) {
 	threads, err := list()
 	for range attempts {
@@ -73,12 +73,13 @@ const (
 	pause  = 100 * time.Microsecond
 )
 
-// settle switches all events and what they were inherited by, pass after pass. The kernel
+// settle switches all events and their inherited copies, pass after pass. The kernel
 // gives a thread the state that its creator's events have as its creation begins, and
-// lists it with the others later (inherit_event in Linux' kernel/events/core.c): switched
-// once, one that comes meanwhile would keep the old state and hand it on to all that it
-// starts. Of 90 starts of counters while 1000 threads came, 21 missed between 1 and 850
-// threads after one pass, 1 missed one after two, and none any after three.
+// lists it with the others later (inherit_event in Linux' kernel/events/core.c): after a
+// single pass, a thread that was being created would keep the old state and pass it on to
+// all that it starts. In 90 starts of counters while 1000 threads were created, 21 missed
+// between 1 and 850 threads after one pass, 1 missed one after two, and none missed any
+// after three.
 func settle(pass func() error) error {
 	for range passes - 1 {
 		if err := pass(); err != nil {

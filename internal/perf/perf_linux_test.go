@@ -99,8 +99,8 @@ func begotten(t testing.TB, p *process, events ...Event) *Counters {
 	return c
 }
 
-// What is counted grows with the work and by nothing else, before or after the start
-// of a process, whoever of it does the work.
+// Counts grow with the work and by nothing else, before or after the start of a
+// process, whichever part of it does the work.
 func TestCountsPlantedWork(t *testing.T) {
 	for _, event := range []Event{PageFaults, Instructions} {
 		for _, job := range []string{"alone", "threads", "processes"} {
@@ -122,7 +122,7 @@ func plant(t *testing.T, how string, p *process, c *Counters, job string, event 
 	const k = 5
 	amount := unit
 	if job == "processes" {
-		amount *= 5 // beside which it is little that their starts differ by hundreds of pages
+		amount *= 5 // so that it matters little that their starts differ by hundreds of pages
 	}
 	do := func(units int) { p.do(job, k, units*amount/k) }
 	if event == PageFaults {
@@ -163,7 +163,7 @@ func TestOwn(t *testing.T) {
 	near(t, "our pages", growth(t, c, PageFaults, func(units int) { jobs["threads"](4, units*unit/4) }), 2*unit)
 }
 
-// Counters that are opened while threads come miss none of them and count none twice.
+// Counters that are opened while threads are created miss none of them and count none twice.
 func TestThreadsThatComeMeanwhile(t *testing.T) {
 	countable(t, PageFaults)
 	const often, many, each = 5, 80, 100
@@ -191,7 +191,7 @@ func TestThreadsThatComeMeanwhile(t *testing.T) {
 		growth(t, c, PageFaults, func(units int) { p.do("every", 0, units*each) }), 2*often*many*each)
 }
 
-// A thread that ends while its counters are opened, or its sampler, is no reason to open none.
+// A thread that ends while its counters or its sampler are opened does not keep the others from being opened.
 func TestThreadsThatEndMeanwhile(t *testing.T) {
 	countable(t, PageFaults)
 	p := started(t)
@@ -266,7 +266,7 @@ func TestThousandThreads(t *testing.T) {
 	}
 }
 
-// What a process counted until it was killed remains.
+// The counts of a process that was killed remain.
 func TestDeathWhileCounted(t *testing.T) {
 	countable(t, PageFaults)
 	p := started(t)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sampleType is what the kernel is asked to write of a sample; of other records it writes
-// process, thread and time behind all else.
+// sampleType is what the kernel is asked to write of a sample; in other records process,
+// thread and time come last.
 const sampleType = unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN
 
 // A record is what the kernel says happened (perf_event_open(2), "MMAP layout"). What
@@ -52,7 +52,7 @@ type cursor struct {
 	short bool // more was to be read than there is
 }
 
-// record reads what comes behind the header.
+// record reads what follows the header.
 func (c *cursor) record(kind uint32, misc uint16) record {
 	r := record{kind: kind}
 	if kind == unix.PERF_RECORD_SAMPLE {
@@ -102,7 +102,7 @@ func context(misc uint16) []byte {
 	return binary.NativeEndian.AppendUint64(nil, uint64(marker))
 }
 
-// mapping reads an MMAP2 record behind process and thread.
+// mapping reads an MMAP2 record after process and thread.
 func (c *cursor) mapping() Map {
 	m := Map{Start: c.u64()}
 	m.End = m.Start + c.u64()
@@ -120,7 +120,7 @@ func (c *cursor) u64() uint64 { return binary.NativeEndian.Uint64(c.take(8)) }
 func (c *cursor) u32() uint32 { return binary.NativeEndian.Uint32(c.take(4)) }
 func (c *cursor) u16() uint16 { return binary.NativeEndian.Uint16(c.take(2)) }
 
-// id reads a process or thread; -1 is one that is none any more.
+// id reads a process or thread; -1 is one that no longer exists.
 func (c *cursor) id() int { return int(int32(c.u32())) }
 
 // take reads n bytes. They are zero if there are too few.

@@ -20,7 +20,7 @@ func written(kind uint32, misc uint16, fields ...any) []byte {
 			body = binary.NativeEndian.AppendUint32(body, f)
 		case uint64:
 			body = binary.NativeEndian.AppendUint64(body, f)
-		case string: // to a multiple of 8, with at least one 0 behind it
+		case string: // to a multiple of 8, followed by at least one 0
 			body = append(body, f...)
 			body = append(body, make([]byte, 8-len(f)%8)...)
 		}
@@ -116,7 +116,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// What the kernel never writes is an error.
+// Records that the kernel never writes are an error.
 func TestNoRecords(t *testing.T) {
 	chain := func(n uint64) []byte {
 		return written(unix.PERF_RECORD_SAMPLE, 0, uint64(0x10), uint32(7), uint32(8), uint64(9), n, inUser, uint64(0x10))

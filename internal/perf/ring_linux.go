@@ -100,7 +100,7 @@ func (r ring) page() *unix.PerfEventMmapPage {
 	return (*unix.PerfEventMmapPage)(unsafe.Pointer(&r.memory[0]))
 }
 
-// between copies what lies between two positions, which grow without end, of a ring.
+// between copies the bytes of a ring between two positions, which grow without end.
 func between(ring []byte, tail, head uint64) []byte {
 	size := uint64(len(ring))
 	from := ring[tail%size:]

@@ -8,13 +8,13 @@ import "time"
 // times as often gives as many samples in a tenth of the time.)
 const frequency = 999
 
-// Samples say where the CPU time of processes went while samples were taken: each of
-// them stands for a Period.
+// Samples say where the CPU time of processes went while samples were taken: each
+// represents a Period.
 type Samples struct {
 	Processes []Process
 	// Began is when the first of them may have been taken.
 	Began time.Time
-	// Period is the CPU time that a sample stands for.
+	// Period is the CPU time that a sample represents.
 	Period time.Duration
 	// Lost is how many records the kernel did not write, as we were too slow to read.
 	Lost uint64
@@ -48,38 +48,38 @@ type Process struct {
 	Stacks []Stack
 }
 
-// A Map is an executable mapping: the bytes of a file from Offset on lay at the addresses
-// from Start to before End.
+// A Map is an executable mapping: the bytes of a file, starting at Offset, were at the
+// addresses from Start to before End.
 type Map struct {
 	PID                int
 	Start, End, Offset uint64
-	// The file, as in /proc/PID/maps (proc_pid_maps(5)): as the process sees it, with
-	// " (deleted)" behind it if it was; "[vdso]" and the like; "": none, as of compiled code.
+	// The file, as in /proc/PID/maps (proc_pid_maps(5)): as the process sees it, followed by
+	// " (deleted)" if it was; "[vdso]" and the like; "": none, as of compiled code.
 	Path string
-	// The device and number of the file; 0 for what is none.
+	// The device and number of the file; 0 if it is not a file.
 	Major, Minor uint32
 	Inode        uint64
 }
 
-// A Stack is where threads were when samples were taken. The first address is that of
-// the instruction; those behind it are where its callers go on, the outermost last.
+// A Stack is where threads were when samples were taken. The first address is that of the
+// instruction; the following ones are where its callers go on, the outermost last.
 //
 // The kernel keeps kernel.perf_event_max_stack of them. In user space it finds them by
-// frame pointers, which Go and some distributions keep: elsewhere callers are missing or
-// wrong, as is the first caller where a function has no frame, or none yet. In the kernel
-// the first address is where interrupts were next allowed.
+// frame pointers, which Go and some distributions keep: without them callers are missing
+// or wrong, as is the first caller of a function that has no frame, or none yet. In the
+// kernel the first address is where interrupts were next allowed.
 type Stack struct {
 	Kernel []uint64 // none: the thread was in user space
 	User   []uint64 // none: it has no user space
 	Count  uint64
 }
 
-// Sample opens a sampler of the CPU time of the threads that list returns, and of all
-// that these start from then on, [frequency] samples per second of it. A thread 0 is the calling
+// Sample opens a sampler of the CPU time of the threads that list returns, and of all that these
+// start after the call, with [frequency] samples per second of it. A thread 0 is the calling
 // one, as for [Children]. It holds a descriptor for each thread and CPU.
 //
-// CPU time in the kernel is sampled, too, where that is allowed. The time of a thread on
-// a CPU is rounded down to whole periods: threads that live for less are not seen.
+// CPU time in the kernel is also sampled, where that is allowed. The time of a thread on a CPU
+// is rounded down to whole periods: threads that live for less are not seen.
 //
 // The errors are those of [Threads].
 func Sample(list func() ([]int, error)) (*Sampler, error) { return openSampler(list, frequency) }

@@ -182,7 +182,7 @@ func (g group) do(request uint) error {
 }
 
 // end ends the goroutine that reads, after a last round, and returns what it read; nil if
-// there is none.
+// it does not run.
 func (s *Sampler) end() *reader {
 	if s.stop == nil {
 		return nil
@@ -219,9 +219,9 @@ func (r *reader) run(stop <-chan struct{}) {
 	}
 }
 
-// round reads all rings and adds what happened until a time. What was written in one ring
-// before a round began may be found in the next one only, while a later record of another
-// ring is there: so what is younger than the last round waits.
+// round reads all rings and adds what happened until a time. A record that was written in
+// one ring before a round began may only be found in the next one, while a later record
+// of another ring is there: so records younger than the last round wait.
 func (r *reader) round(until uint64) {
 	for _, ring := range r.rings {
 		found, err := records(ring.take())
@@ -237,7 +237,7 @@ func (r *reader) round(until uint64) {
 	r.waiting = slices.Delete(r.waiting, 0, ready)
 }
 
-// look returns what lies in a process, and a time at which that was so or had been.
+// look returns the mappings of a process, and a time at which it had them.
 func look(pid int) ([]Map, uint64) {
 	maps := executable(pid)
 	return maps, now()

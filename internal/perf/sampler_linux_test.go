@@ -69,7 +69,7 @@ func cpuTime(t testing.TB, p *process, userOnly bool) time.Duration {
 	return time.Duration(own.Nano()) + ended + time.Duration(stat.CSTime)*tick
 }
 
-// agree fails the test unless samples stand for a CPU time: their number is off by its root
+// agree fails the test unless samples represent a CPU time: their number is off by its root
 // (one in a million by five times that), and by what is rounded and what threads did in
 // their first periods.
 func agree(t *testing.T, what string, samples *Samples, used, rounded time.Duration) {
@@ -143,8 +143,8 @@ func TestSamplesAgreeWithCPUTime(t *testing.T) {
 	}
 }
 
-// Children that never ran a program of their own have the mappings of their parents, also
-// when nobody can look any more.
+// Children that never ran a program of their own have the mappings of their parents, even
+// when they can no longer be looked at.
 func TestForkedChildren(t *testing.T) {
 	const script = `read go; for n in 1 2 3 4 5; do (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done); done; echo done; read end`
 	cmd := exec.Command("sh", "-c", script)
@@ -188,7 +188,7 @@ func begottenSampler(t testing.TB, p *process) *Sampler {
 	return o.s
 }
 
-// Who does nothing but ask the kernel is seen there, too, and nowhere else without the right.
+// A process that only makes system calls is seen in the kernel, and nowhere without the right to sample it.
 func TestKernelIsSampled(t *testing.T) {
 	p := started(t)
 	s := sampler(t, p.threads)
@@ -365,7 +365,7 @@ func TestSamplingWithoutPrivileges(t *testing.T) {
 	}
 }
 
-// In a container that forbids perf_event_open the reason is said.
+// A container that forbids perf_event_open gets the reason.
 func TestSamplingRefused(t *testing.T) {
 	if err := testenv.CanRefuse(); err != nil {
 		testenv.Hardware(t, err)

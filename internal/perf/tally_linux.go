@@ -20,7 +20,7 @@ const (
 
 // A tally counts equal samples of records that are added in the order of their times.
 type tally struct {
-	look      func(pid int) (maps []Map, at uint64) // what lies in a process, and when that was seen
+	look      func(pid int) (maps []Map, at uint64) // the mappings of a process, and when they were seen
 	maxStacks int
 
 	current map[int]*image // by process
@@ -85,7 +85,7 @@ func (t *tally) begin(pid int, maps []Map) *image {
 	return i
 }
 
-// exec ends an image. What was seen after it is the next one's.
+// exec ends an image. Later mappings belong to the next one.
 func (t *tally) exec(r record) {
 	if i := t.current[r.pid]; i != nil && r.time < i.seenAt {
 		i.maps = nil
@@ -134,7 +134,7 @@ func (i *image) add(m Map) {
 	}
 }
 
-// agrees says whether two mappings have the same bytes of the same file at each address.
+// agrees reports whether two mappings have the same bytes of the same file at each address.
 func (m Map) agrees(other Map) bool {
 	return m.Major == other.Major && m.Minor == other.Minor && m.Inode == other.Inode &&
 		(m.Inode == 0 || m.Start-m.Offset == other.Start-other.Offset)

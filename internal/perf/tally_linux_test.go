@@ -155,8 +155,8 @@ func TestTallyIsBounded(t *testing.T) {
 	}
 }
 
-// Records of two CPUs are added in the order of their times, and those that another CPU
-// may still be behind of wait for a round.
+// Records of two CPUs are added in the order of their times; those that a record of
+// another CPU may still precede wait for a round.
 func TestRounds(t *testing.T) {
 	rings := fakeRings(2)
 	r := &reader{rings: rings, tally: newTally(func(int) ([]Map, uint64) { return nil, 0 })}
@@ -183,8 +183,8 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// While samples are taken they are read again and again, and what is younger than a round
-// is added only in the end.
+// While samples are taken they are read again and again, and those younger than a round
+// are only added at the end.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rings := fakeRings(1)
@@ -210,7 +210,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// What could not be read is said in the end.
+// Records that could not be read are reported at the end.
 func TestRunFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rings := fakeRings(1)

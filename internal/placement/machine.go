@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// busyCPU is the share of a CPU that other programs use beyond which nothing is
-	// held to it. Beside two endless loops blocks on fixed CPUs of a machine with two
-	// spread by 60%, and by 17% where both sides could step aside (docs/benchmarks.md).
+	// busyCPU is the share of a CPU that other programs use beyond which nothing is pinned
+	// to it. Next to two endless loops blocks on fixed CPUs of a machine with two spread
+	// by 60%, and by 17% where both sides could step aside (docs/quiet-machine.md).
 	busyCPU = 0.2
 	// lookLength is how long other programs are watched, in ticks of 10 ms that
-	// /proc/stat counts, and looks how often: what ends by itself is no neighbour.
+	// /proc/stat counts, and looks how often: what ends soon does not count.
 	lookLength = 200 * time.Millisecond
 	looks      = 3
 )

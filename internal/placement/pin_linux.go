@@ -26,8 +26,8 @@ func pin(cpus []int) (undo func(), err error) {
 	return undo, nil
 }
 
-// pinThreads pins until it finds no thread to pin: one that is not pinned yet may
-// start another meanwhile.
+// pinThreads pins until it finds no thread to pin: a thread that is not pinned
+// yet may start another.
 func pinThreads(set *unix.CPUSet) error {
 	for range 100 {
 		threads, err := os.ReadDir("/proc/self/task")
@@ -39,7 +39,7 @@ func pinThreads(set *unix.CPUSet) error {
 			tid, _ := strconv.Atoi(thread.Name())
 			var now unix.CPUSet
 			if unix.SchedGetaffinity(tid, &now) != nil || now == *set {
-				continue // it has ended, or is there
+				continue // it has ended, or is pinned
 			}
 			if err := unix.SchedSetaffinity(tid, set); err != nil && !errors.Is(err, unix.ESRCH) {
 				return err

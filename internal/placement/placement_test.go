@@ -46,7 +46,7 @@ func TestApart(t *testing.T) {
 		{"busy", machine(0, "a!", "b"), 1, "", "", "other programs use CPU 0 (50%)"},
 		{"limit of one", machine(1.5, "a", "b", "c"), 1, "", "", "this control group may use 1.5 CPUs at once"},
 		{"a quota of less than one CPU", machine(0.5, "a", "b"), 1, "", "", "this control group may use 0.5 CPUs at once"},
-		// What both sides can use at once is below the limit, so that nobody is throttled.
+		// The CPUs that both sides can use at once are below the limit, so that nobody is throttled.
 		{"limit of two", machine(2.9, "a", "b", "c", "d"), 1, "0", "1", ""},
 		{"too many needed", machine(0, "a", "b"), 2, "", "", "2 CPUs are free, and the load generator needs 2"},
 	}

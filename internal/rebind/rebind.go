@@ -28,11 +28,10 @@ const (
 	inet6 = 10
 )
 
-// moved returns the address, in the form of bind(2), that takes the place of one: with
-// the same port at to, an IPv4 address of the loopback. false: that one stays as it is,
-// since it is no fixed port on the loopback or on all addresses. only6 is set for
-// sockets that cannot have an IPv4 address; these get a free port of their own where
-// they are.
+// moved returns the address, in the form of bind(2), that replaces another: with the
+// same port at to, an IPv4 address of the loopback. false: it stays as it is, since it
+// is not a fixed port on the loopback or on all addresses. only6 is set for sockets
+// that cannot have an IPv4 address; these get a free port of their own where they are.
 func moved(sockaddr []byte, to netip.Addr, only6 bool) ([]byte, bool) {
 	if len(sockaddr) < 8 || binary.BigEndian.Uint16(sockaddr[2:]) == 0 {
 		return nil, false

@@ -51,7 +51,7 @@ func filter() (listener int, err error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return 0, fmt.Errorf("no_new_privs: %w", err)
 	}
-	// Of seccomp_data, the number of the call lies at 0 and the architecture at 4.
+	// In seccomp_data the number of the call is at 0 and the architecture at 4.
 	code := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 4},
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: arch, Jf: 3},
@@ -94,7 +94,7 @@ func (h *Handover) Close() {
 }
 
 // Serve waits for the listener and then moves what the program and its descendants
-// bind to an address, until none of them lives. It closes the Handover.
+// bind to an address, until none of them is alive. It closes the Handover.
 func (h *Handover) Serve(to netip.Addr) error {
 	defer h.Close()
 	listener, err := h.receive()
@@ -133,7 +133,7 @@ func (h *Handover) receive() (listener int, err error) {
 	return fds[0], nil
 }
 
-// What the kernel asks and is told, as in Linux' include/uapi/linux/seccomp.h.
+// What the kernel asks and is answered, as in Linux' include/uapi/linux/seccomp.h.
 type (
 	question struct {
 		id         uint64
@@ -164,7 +164,7 @@ func answer(listener int, to netip.Addr) {
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
 }
 
-// bind binds in the place of who asked; done is false where that one is to do it.
+// bind binds for the process that asked; done is false if that one is to do it.
 func (q *question) bind(listener int, to netip.Addr) (result unix.Errno, done bool) {
 	socket, err := q.socket()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 const tryTimeout = 10 * time.Second
 
 // Try moves a bind, to find out whether that can be done here: command becomes its
-// arguments by [Exec], and binder, with an address behind it, calls [Bind]. The error
+// arguments by [Exec], and binder, followed by an address, calls [Bind]. The error
 // says why binds cannot be moved.
 func Try(command, binder []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), tryTimeout)

@@ -7,7 +7,7 @@ import (
 )
 
 // startEmbedded starts a Redis in this process, at any address for "". Its clock
-// for what expires is driven from here, because it has none of its own.
+// for expiry is driven from here, because it has none of its own.
 func startEmbedded(address string) (url string, stop func() error, err error) {
 	const tick = 100 * time.Millisecond
 	server := miniredis.NewMiniRedis()

@@ -25,8 +25,8 @@ func (s *Server) Explain(err error) error {
 	return fmt.Errorf("no Redis at %s: %w%s", s.Place(), err, advice)
 }
 
-// notRESP is in the text of rueidis for what is no message of RESP. All else that advice looks for in texts are
-// replies of Redis.
+// notRESP is in the text of rueidis for what is not a message of RESP. All else that advice looks for in texts
+// are replies of Redis.
 const notRESP = "unknown message type"
 
 // advice is what to do about an error; "": it says that itself.

@@ -12,7 +12,7 @@ import (
 	"contend/protocol/wire/wiretest"
 )
 
-// What rueidis says of a server that is no Redis, and of a cluster without slots, is recognised.
+// The errors of rueidis for a server that is not a Redis, and for a cluster without slots, are recognised.
 func TestExplainTextsOfTheClient(t *testing.T) {
 	address := wiretest.Listen(t, func(conn net.Conn) {
 		_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")

@@ -23,8 +23,8 @@ child=$!
 (cat <&3 >/dev/null; kill "$child" 2>/dev/null) &
 wait "$child"`
 
-// startManaged starts a redis-server, or a valkey-server, behind a Unix socket.
-// With appendfsync no, all that it confirmed is with the kernel and survives its
+// startManaged starts a redis-server, or a valkey-server, at a Unix socket. With
+// appendfsync no, all that it confirmed is with the kernel and survives its
 // death, though not that of the machine. (With everysec it holds writes back for
 // up to two seconds while a slow disk syncs, and confirms them nevertheless:
 // flushAppendOnlyFile in aof.c.)
@@ -98,7 +98,7 @@ func startServer(program string, args ...string) (*server, error) {
 	s := &server{pipe: pipe, ended: make(chan struct{})}
 	go func() {
 		defer close(s.ended)
-		_ = cmd.Wait() // a server that we end says so with a status, too
+		_ = cmd.Wait() // a server that we end reports that with a status
 	}()
 	return s, nil
 }

@@ -19,9 +19,9 @@ import (
 
 // A Config says where the Redis is.
 type Config struct {
-	// URL is "" for an embedded Redis, which keeps nothing and is no measure of
-	// speed, or embedded://HOST:PORT for one at this address; "managed" for a
-	// private redis-server or valkey-server of the PATH, which keeps an append-only
+	// URL is "" for an embedded Redis, which keeps nothing and is not meant for
+	// measuring speed, or embedded://HOST:PORT for one at this address; "managed" for
+	// a private redis-server or valkey-server of the PATH, which keeps an append-only
 	// file and ends with this process; else a redis://, rediss:// or unix:// address:
 	//
 	//	redis://user:password@host:port/database
@@ -35,7 +35,7 @@ type Config struct {
 	// Dir is where a managed Redis keeps its data; "" is a directory that goes
 	// with it.
 	Dir string
-	// Volatile has a managed Redis keep nothing but in memory.
+	// Volatile has a managed Redis keep everything in memory only.
 	Volatile bool
 }
 
@@ -90,7 +90,7 @@ func (s *Server) validate() error {
 // parameters are those of a URL that mean something here.
 const parameters = "addr, client_name, db, master_set, max_retries, skip_verify, write_timeout"
 
-// checkQuery says what is wrong with what follows the question mark, of which the parser says nothing.
+// checkQuery says what is wrong with what follows the question mark, where the parser says nothing.
 func checkQuery(text string, opt *rueidis.ClientOption) error {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -135,12 +135,12 @@ func (s *Server) Place() string {
 	return scheme + "://" + rest
 }
 
-// Embedded tells whether this Redis lives in this process.
+// Embedded reports whether this Redis lives in this process.
 func (s *Server) Embedded() bool { return s.embedded }
 
-// Options are those of a client of this Redis, for the caller to complete. They have
-// a DialCtxFn. RESP2 and no client-side cache: an embedded Redis has neither RESP3 nor
-// a cache's messages.
+// Options are those of a client of this Redis, for the caller to complete. They have a
+// DialCtxFn. RESP2 and no client-side cache: an embedded Redis supports neither RESP3
+// nor a cache's messages.
 func (s *Server) Options() rueidis.ClientOption {
 	opt, _ := rueidis.ParseURL(s.url) // valid since Open
 	if opt.DialCtxFn == nil {         // no Unix socket

@@ -17,7 +17,7 @@ type Sockets struct {
 // there are none.
 func (s *Sockets) Address() string { return s.address }
 
-// File returns the socket of a replica, from 0; nil if there is none. It remains
+// File returns the socket of a replica, from 0; nil past the last. It remains
 // that of s.
 func (s *Sockets) File(i int) *os.File {
 	if i >= len(s.files) {

@@ -30,7 +30,8 @@ func (s *Sockets) open(address string, n int) error {
 		return err
 	}
 	// Sockets of one user share a port without asking: the second of two commands
-	// that are given the same address by mistake has to fail, as it does elsewhere.
+	// that are given the same address by mistake has to fail, as it does on other
+	// systems.
 	if port != "0" {
 		alone, err := net.Listen("tcp", address)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A fake starts replicas that live as long as they are told.
+// A fake starts replicas that live for a given time.
 type fake struct {
 	mu     sync.Mutex
 	starts []time.Duration // since the beginning

@@ -42,11 +42,11 @@ func (b *Build) Remove() error {
 	return removeAll(b.own)
 }
 
-// Build builds a revision with the words of a command, in which Out stands for the
+// Build builds a revision with the words of a command, in which Out is replaced by the
 // path of the program, or takes what the same command made of the same commit before.
 // The command runs in the folder of the repository's Place, as the revision has it. An
 // error names the revision and the command and has the last lines of what that wrote.
-// When ctx is done the build is interrupted and nothing of it stays.
+// When ctx is done the build is interrupted and nothing of it remains.
 func (r *Repository) Build(ctx context.Context, v Revision, command []string) (*Build, error) {
 	key, err := r.key(v, command)
 	if err != nil {
@@ -145,7 +145,7 @@ func program(build string) string {
 func logOf(build string) string { return filepath.Join(build, "log") }
 
 // begin makes the folder of a new build. Its path is as long as that of a kept one:
-// a program's name lies in its memory and moves what follows it there.
+// a program's name is in its memory and moves what follows it there.
 func (r *Repository) begin() (string, error) {
 	var random [keySize / 2]byte
 	rand.Read(random[:])
@@ -170,7 +170,7 @@ func (r *Repository) keep(making, key string) (*Build, error) {
 	return b, nil
 }
 
-// kept returns a finished build, nil if there is none, and notes that it is used.
+// kept returns a finished build, nil if it is not kept, and notes that it is used.
 func (r *Repository) kept(key string) *Build {
 	folder := filepath.Join(r.cache, "builds", key)
 	log, err := os.Stat(logOf(folder))
@@ -182,13 +182,13 @@ func (r *Repository) kept(key string) *Build {
 	return &Build{Program: program(folder), Built: log.ModTime(), Kept: true}
 }
 
-// What is left by processes that were killed, and what nobody used, goes after so long.
+// Folders left by killed processes, and unused ones, are removed after so long.
 const (
 	makingAge = 7 * 24 * time.Hour
 	buildsAge = 30 * 24 * time.Hour
 )
 
-// prune removes old folders. That one stays which cannot be removed does no harm.
+// prune removes old folders. One that cannot be removed does no harm.
 func (r *Repository) prune() {
 	for name, age := range map[string]time.Duration{"making": makingAge, "builds": buildsAge} {
 		entries, _ := os.ReadDir(filepath.Join(r.cache, name))
@@ -233,7 +233,7 @@ func (r *Repository) key(v Revision, command []string) (string, error) {
 	return hex.EncodeToString(sum[:])[:keySize], err
 }
 
-// concerns says whether compilers look at a variable of the environment.
+// concerns reports whether compilers look at a variable of the environment.
 func concerns(name string) bool {
 	return slices.ContainsFunc([]string{"GO", "CGO_", "CARGO", "RUST"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) ||
 		slices.Contains([]string{"PATH", "CC", "CXX", "AR", "LD", "CPPFLAGS", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS"}, name)

@@ -26,7 +26,7 @@ func checkReplaced(tree, folder string) error {
 }
 
 // nearest returns the path of the file of that name in the folder or in the lowest
-// one above it, up to the top; "" if there is none.
+// one above it, up to the top; "" if no folder has it.
 func nearest(top, folder, name string) string {
 	for {
 		path := filepath.Join(folder, name)
@@ -74,8 +74,8 @@ func isFolder(path string) bool {
 }
 
 // directives returns the words of each directive of that name in a go.mod or go.work,
-// on a line of its own or in a block. A file that is not there has none; what Go cannot
-// read, the build complains about.
+// on a line of its own or in a block. A missing file has none; the build reports what
+// Go cannot read.
 func directives(file, name string) [][]string {
 	text, err := os.ReadFile(file)
 	if err != nil {

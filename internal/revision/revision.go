@@ -41,7 +41,7 @@ type Place struct {
 	Cache string
 	// Env is the environment of git and of builds, as KEY=VALUE.
 	Env []string
-	// Begins, if set, is told of each build that begins; what is kept is not built.
+	// Begins, if set, is called for each build that begins; what is kept is not built.
 	Begins func(Revision)
 }
 
@@ -98,7 +98,7 @@ func (v Revision) String() string {
 }
 
 // Resolve finds the revision of a name: a branch, a tag, whatever git calls a commit,
-// or worktree. That there is none is a *setting.Mistake.
+// or worktree. A name without a revision is a *setting.Mistake.
 func (r *Repository) Resolve(ctx context.Context, name string) (Revision, error) {
 	v := Revision{Name: name}
 	of := name
@@ -126,7 +126,7 @@ func (r *Repository) Resolve(ctx context.Context, name string) (Revision, error)
 	return v, err
 }
 
-// unknown is the mistake in a name that is no revision.
+// unknown is the mistake in a name without a revision.
 func (r *Repository) unknown(ctx context.Context, name string) error {
 	refs, err := r.git(ctx, r.top, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags", "refs/remotes")
 	if err != nil {

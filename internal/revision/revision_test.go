@@ -127,8 +127,8 @@ func (c *checkout) counted(script string) (whole string, runs func() int) {
 	}
 }
 
-// clean checks that neither the repository nor the cache has anything of a build that
-// is not finished.
+// clean checks that an unfinished build has left nothing in the repository and the
+// cache.
 func (c *checkout) clean() {
 	c.Helper()
 	if list := c.git("worktree", "list", "--porcelain"); strings.Count(list, "worktree ") != 1 {
@@ -287,7 +287,7 @@ func TestGitInABuild(t *testing.T) {
 		"QUIETv1-2-g"; !strings.HasPrefix(got, want) || strings.Contains(got, "dirty") || !strings.HasSuffix(got, "false\n") {
 		t.Errorf("got %q, want %q…", got, want)
 	}
-	// From a linked work tree, whose objects are elsewhere.
+	// From a linked work tree, whose objects are in the main one.
 	linked := filepath.Join(folder(t), "linked")
 	c.git("worktree", "add", "-q", "--detach", linked, "v1")
 	c.top = linked
@@ -574,7 +574,7 @@ func TestReplacedModules(t *testing.T) {
 			want: []string{"go.mod replaces c with ../../c", "go.mod replaces d with /opt/d"}},
 		{files: map[string]string{"go.mod": "module a\n", "app/go.mod": "module b\nreplace c => ../../c"}, within: "app",
 			want: []string{"app/go.mod replaces c with ../../c"}},
-		// Of another module of the repository, which is not built.
+		// In another module of the repository, which is not built.
 		{files: map[string]string{"go.mod": "module a\n", "other/go.mod": "module b\nreplace c => ../../c"}},
 		{files: map[string]string{"go.work": "go 1.24\nuse (\n\t.\n\t./app\n)\n", "go.mod": "module a\n", "app/go.mod": "module b\nreplace c => ../c"}},
 		{files: map[string]string{"go.work": "use ./app\nuse ../aside\nreplace d => ../d\n", "app/go.mod": "module b\nreplace c => ../../c"}, within: "app",

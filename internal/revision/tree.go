@@ -110,7 +110,7 @@ func (r *Repository) gitlinks(ctx context.Context, tree string) (map[string]stri
 	return commits, err
 }
 
-// has says whether there is a repository with this commit.
+// has reports whether there is a repository with this commit.
 func (r *Repository) has(ctx context.Context, repository, commit string) bool {
 	if _, err := os.Stat(repository); err != nil {
 		return false
@@ -152,7 +152,7 @@ func (r *Repository) copyCheckout(ctx context.Context, from, to string) error {
 // copyInner copies a checkout in a checkout, which is a submodule or untracked.
 func (r *Repository) copyInner(ctx context.Context, from, to string) error {
 	if !isCheckout(from) {
-		return os.MkdirAll(to, 0o755) // a submodule that is not there
+		return os.MkdirAll(to, 0o755) // a submodule that is not checked out
 	}
 	return r.copyCheckout(ctx, from, to)
 }

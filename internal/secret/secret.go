@@ -55,7 +55,7 @@ func (b *Book) Learn(inputs ...string) {
 }
 
 // LearnPair remembers the secret in NAME=VALUE of an environment. The value may have any bytes. A
-// path is no secret.
+// path is not a secret.
 func (b *Book) LearnPair(pair string) {
 	name, value, _ := strings.Cut(pair, "=")
 	if asFlag(name) && !strings.HasPrefix(value, "/") {

@@ -78,7 +78,7 @@ func TestHide(t *testing.T) {
 	}
 }
 
-// What an input gave away is hidden wherever it comes back.
+// Secrets of an input are hidden wherever they come back.
 func TestHideKnown(t *testing.T) {
 	b := new(Book)
 	b.Learn("X-Api-Key: s3cret/+key", "http://h/?token=a%2Fbcdef", `{"password": "quo\"ted"}`, "sid: hunter2", "Authorization: Basic dXNlcjpzM2NyZXQtcGFzcw==",

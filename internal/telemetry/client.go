@@ -29,7 +29,7 @@ import (
 // A client sends one export at a time.
 type client interface {
 	// send returns what the collector answered, or why it did not take the export: a *refusal
-	// where it is said whether to try again.
+	// if the answer says whether to try again.
 	send(context.Context, *collector.ExportMetricsServiceRequest) (*collector.ExportMetricsServiceResponse, error)
 	io.Closer
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // A Collector is the URL of an OpenTelemetry collector: http or https for OTLP over HTTP, grpc or
-// grpcs for OTLP over gRPC. The zero value is none.
+// grpcs for OTLP over gRPC. The zero value means no collector.
 type Collector string
 
 // secure says for each scheme whether it is over TLS.
@@ -59,11 +59,11 @@ type Config struct {
 	Headers map[string]string
 	// CA holds the trusted authorities in PEM form; empty: the system's.
 	CA []byte
-	// Delta has each export tell what came since the one before, and not since the begin.
+	// Delta has each export tell what came since the one before, and not since the beginning.
 	Delta bool
 	// Every is the time between exports.
 	Every time.Duration
-	// Resource says what it is that is told of: service.name, and so on.
+	// Resource describes the source of the readings: service.name, and so on.
 	Resource map[string]string
 }
 

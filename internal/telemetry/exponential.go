@@ -11,10 +11,10 @@ import (
 // scale is that of the exponential histograms: 2^6 buckets for each doubling, 1.09% wide.
 const scale = 6
 
-// An exponential histogram has the counts of buckets one after another: bucket i, from first on,
+// An exponential histogram has the counts of consecutive buckets: bucket i, starting at first,
 // holds times above 2^(i/2^scale) seconds, up to 2^((i+1)/2^scale).
 type exponential struct {
-	zero, count uint64 // of which zero are 0
+	zero, count uint64 // zero of the count are 0
 	sum         float64
 	first       int32
 	counts      []uint64
@@ -45,7 +45,7 @@ func bucketOf(d time.Duration) int32 {
 	return int32(math.Ceil(math.Log2(d.Seconds())*(1<<scale))) - 1
 }
 
-// since returns what was counted since an earlier one; all, if that is none.
+// since returns what was counted since an earlier one; all, if the earlier one is empty.
 func (e exponential) since(earlier exponential) exponential {
 	counts := slices.Clone(e.counts)
 	for i, n := range earlier.counts {

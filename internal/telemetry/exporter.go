@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// An Exporter sends readings to a collector, in turns of which each tells all that there is by
-// then, so that nothing is missing once one has arrived: with Config.Delta what came since the
-// last that did. What a collector does neither slows nor ends what is measured. Show may be
-// called while the Exporter follows; else its methods are for one goroutine.
+// An Exporter sends readings to a collector, again and again. Each export has everything up to
+// then, so that nothing is missing once one has arrived; with Config.Delta it has what came
+// since the last that arrived. What a collector does neither slows nor ends what is measured.
+// Show may be called while the Exporter follows; else its methods are for one goroutine.
 type Exporter struct {
 	config Config
 	client client
@@ -22,7 +22,7 @@ type Exporter struct {
 	latest []Reading
 	shown  chan struct{} // holds one while there are others
 
-	// Of one goroutine at a time:
+	// Used by one goroutine at a time:
 	last     told // that arrived
 	due      time.Time
 	inRow    int  // turns that failed, one after another
@@ -45,7 +45,7 @@ const (
 	turnLimit  = 5 * time.Second        // of an export
 	gapLimit   = 250 * time.Millisecond // of one between blocks
 	flushLimit = 10 * time.Second       // of the last, with all attempts,
-	stranger   = 2 * time.Second        // and where nobody was met before
+	stranger   = 2 * time.Second        // and if nobody answered before
 	mostWait   = 30 * time.Second       // between turns that fail
 )
 
@@ -166,8 +166,8 @@ func (e *Exporter) send(ctx context.Context, readings []Reading, limit time.Dura
 }
 
 // End sends the last readings, again and again until they arrive, closes the Exporter and
-// returns what became of all exports. It takes 10 s at the most, and 2 s where no collector was
-// met.
+// returns what became of all exports. It takes at most 10 s, and 2 s if no collector was
+// reached.
 func (e *Exporter) End() Stats {
 	if e.stopping != nil {
 		close(e.stopping)

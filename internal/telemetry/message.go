@@ -24,7 +24,7 @@ type told struct {
 type message struct {
 	config   *Config
 	readings []Reading
-	from     told // what was told before, nothing unless only the rest is to be
+	from     told // what was exported before, nothing unless only the rest is to be exported
 	now      told
 }
 
@@ -82,7 +82,7 @@ func (m *message) figure(f *figure) *metrics.Metric {
 	return metric
 }
 
-// whole says whether a figure has no fractions.
+// whole reports whether a figure has no fractions.
 func (f *figure) whole() bool { return !strings.HasSuffix(f.unit, "s") }
 
 func (m *message) distribution(d *distribution) *metrics.Metric {

@@ -88,7 +88,7 @@ func TestPageAsOpenMetrics(t *testing.T) {
 	page(t, "text/plain") // of nothing yet
 }
 
-// The buckets of scale 6 stand side by side, and a time is in one that is at most 1.09% wide.
+// The buckets of scale 6 adjoin, and a time is in one that is at most 1.09% wide.
 func TestExponential(t *testing.T) {
 	h := hist.New()
 	for d := 10 * time.Microsecond; d <= 10*time.Second; d += d/300 + 1 {

@@ -13,7 +13,7 @@ import (
 	"contend/load"
 )
 
-// A Reading is what one variant has come to at one level of concurrency, since its begin. It is
+// A Reading is the state of one variant at one level of concurrency, since its beginning. It is
 // not changed once it is handed in.
 type Reading struct {
 	// Labels tell readings of the same command apart: nothing of a single run.
@@ -42,13 +42,13 @@ func (l Labels) attributes() (list []attribute) {
 	return list
 }
 
-// A Run turns what is told of a run under way into readings.
+// A Run turns the progress of a run into readings.
 type Run struct {
 	before load.Progress // that PerSec is since
 	perSec float64
 }
 
-// shortest is the time over which a throughput is told: the last stretch of a run may be a moment.
+// shortest is the least time over which a throughput is exported: the last stretch of a run may be a moment.
 const shortest = time.Second / 2
 
 // Reading is called in load.Plan.Progress.
@@ -59,7 +59,7 @@ func (r *Run) Reading(now load.Progress) Reading {
 	return Reading{Measured: now.Measured, PerSec: r.perSec, Counts: now.Counts(), GeneratorCPU: now.GeneratorCPU, ServerCPU: now.ServerCPU}
 }
 
-// Of is the reading of a result.
+// Of returns the reading of a result.
 func Of(r *load.Result, labels Labels) Reading {
 	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	reading := Reading{Labels: labels, Measured: r.Duration, PerSec: r.ThroughputPerSec, Counts: &r.Counts, GeneratorCPU: seconds(r.GeneratorCPUSec)}
@@ -69,7 +69,7 @@ func Of(r *load.Result, labels Labels) Reading {
 	return reading
 }
 
-// A figure is one that is told. The names in OpenTelemetry and Prometheus differ by convention.
+// A figure is one that is exported. The names in OpenTelemetry and Prometheus differ by convention.
 type figure struct {
 	name, unit string // unit as in UCUM
 	prometheus string
@@ -78,7 +78,7 @@ type figure struct {
 	values     func(*Reading) []value
 }
 
-// A value is told under up to two attributes.
+// A value is exported under up to two attributes.
 type value struct {
 	n          float64
 	attributes []attribute
@@ -133,7 +133,7 @@ func cpuTimes(r *Reading) []value {
 	return list
 }
 
-// A distribution is a histogram that is told.
+// A distribution is a histogram that is exported.
 type distribution struct {
 	name       string // its unit is the second
 	prometheus string

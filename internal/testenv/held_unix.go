@@ -9,10 +9,10 @@ import (
 )
 
 // HeldPort returns a port of 127.0.0.1 that is the test's until its end. Dialled, it
-// refuses, and nobody gets it by chance; a server that is told the port can listen
-// there, and end, as often as it likes: the socket that holds the port is
-// bound and does not listen, which SO_REUSEADDR lets another share (socket(7); Go's
-// listeners and most servers set it).
+// refuses, and nobody gets it by chance; a server that is given the port can listen
+// there, and end, as often as it likes: the socket that holds the port is bound and
+// does not listen, which SO_REUSEADDR lets another share (socket(7); Go's listeners
+// and most servers set it).
 func HeldPort(t testing.TB) string {
 	t.Helper()
 	syscall.ForkLock.RLock()

@@ -134,7 +134,7 @@ func (n *Namespace) ip(commands ...string) {
 	}
 }
 
-// ip gives commands to the program of that name, behind words that say where it runs.
+// ip gives commands to the program of that name, after words that say where it runs.
 func ip(before []string, commands ...string) error {
 	argv := append(before, "ip", "-batch", "-")
 	cmd := exec.Command(argv[0], argv[1:]...)

@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	os.Stdout.WriteString(string(heard) + " " + string(boot))
 }
 
-// What runs in one reaches the test and nothing on its loopback, by an address of its own; with the cable
-// pulled nothing. It sees the boot it is told, and nobody else does.
+// A process in a namespace reaches the test and nothing on its loopback, by an address of its own; with
+// the cable pulled nothing. It alone sees the boot that it is given.
 func TestNamespaces(t *testing.T) {
 	host, all := testenv.Namespaces(t, 2)
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
@@ -70,7 +70,7 @@ func TestNamespaces(t *testing.T) {
 			t.Errorf("heard %q over a cable that is pulled", got)
 		}
 		c.ns.Link(true)
-		for deadline := time.Now().Add(testenv.Patience); call() != c.want; { // the switch looks first who is there
+		for deadline := time.Now().Add(testenv.Patience); call() != c.want; { // the switch first learns the addresses
 			if time.Now().After(deadline) {
 				t.Fatal("nothing is heard after the cable was plugged in again")
 			}

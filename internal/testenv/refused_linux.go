@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// Of include/uapi/linux/prctl.h and seccomp.h.
+// From include/uapi/linux/prctl.h and seccomp.h.
 const (
 	prGetSeccomp    = 21
 	prSetSeccomp    = 22
@@ -26,7 +26,7 @@ func Refused(call uint32, argv []string) error {
 	if err != nil {
 		return err
 	}
-	code := []syscall.SockFilter{ // the number of the call lies at 0 of seccomp_data
+	code := []syscall.SockFilter{ // the number of the call is at 0 of seccomp_data
 		{Code: syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS, K: 0},
 		{Code: syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K, K: call, Jf: 1},
 		{Code: syscall.BPF_RET | syscall.BPF_K, K: retErrno | uint32(syscall.EPERM)},

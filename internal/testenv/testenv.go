@@ -41,8 +41,8 @@ func Program(t testing.TB, name string) (path string) {
 	return path
 }
 
-// Missing skips a test for a component that is not there, and fails it where the
-// environment says CI=true: CI has everything, and does not leave tests out unseen.
+// Missing skips a test for a missing component, and fails it if the environment
+// says CI=true: CI has everything, and does not skip tests unnoticed.
 func Missing(t testing.TB, what error) {
 	t.Helper()
 	text := fmt.Sprintf("this test needs what is not here: %v", what)
@@ -52,7 +52,7 @@ func Missing(t testing.TB, what error) {
 	t.Skip(text)
 }
 
-// Hardware skips a test for what the machine itself lacks, in CI, too: nobody can
+// Hardware skips a test for what the machine itself lacks, even in CI: nobody can
 // install it.
 func Hardware(t testing.TB, lacking error) {
 	t.Helper()

@@ -7,7 +7,7 @@ import (
 	"contend/internal/unit"
 )
 
-// Times beside each other are in the unit of the largest, with its decimals, or two digits of their own.
+// Times next to each other are in the unit of the largest, with its decimals, or two digits of their own.
 func TestTimes(t *testing.T) {
 	for _, c := range []struct {
 		largest, ns float64

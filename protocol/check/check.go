@@ -42,7 +42,7 @@ import (
 // BodyLimit is the proposed limit in bytes for what is kept of a body.
 const BodyLimit = 1 << 20
 
-// An Answer is what a check looks at. What no check needs may be left zero.
+// An Answer is what a check looks at. Fields that no check needs may be left zero.
 type Answer struct {
 	// Status is the protocol's status: of HTTP, or a gRPC code.
 	Status int
@@ -67,7 +67,7 @@ type Need struct {
 	Headers []string
 }
 
-// Content says whether more than the status is looked at.
+// Content reports whether more than the status is looked at.
 func (n Need) Content() bool { return n.Size || n.Body || len(n.Headers) > 0 }
 
 // A Set is a list of checks that an answer must pass. Nil and the zero value

@@ -35,9 +35,9 @@ func (u *Unknown) Error() string {
 	return fmt.Sprintf("content encoding %.40q is unknown; expected %s", u.Name, names)
 }
 
-// Decode undoes what a Content-Encoding names. Of a content longer than limit, whole is false and
-// the rest is missing, so that a small body cannot fill the memory. The error is an *Unknown, or
-// says that the body is damaged.
+// Decode undoes what a Content-Encoding names. If the content is longer than limit, whole is
+// false and the rest is missing, so that a small body cannot fill the memory. The error is an
+// *Unknown, or says that the body is damaged.
 func Decode(encoding string, body []byte, limit int) (content []byte, whole bool, err error) {
 	names := list(encoding)
 	if len(names) > maxCodings {

@@ -41,11 +41,11 @@ func ParseTemplate(place Place, text string, rows *Rows) (*Template, error) {
 	return &Template{segments: p.segments}, nil
 }
 
-// isPlaceholder finds what ParseTemplate would fill, but for text in quotes.
+// isPlaceholder finds what ParseTemplate would fill, except text in quotes.
 var isPlaceholder = regexp.MustCompile(`\{\{\s*(raw\s+)?[\pL_][\pL\d_.-]*(\s+-?\d+\s+-?\d+)?\s*\}\}`)
 
 // Placeholder returns the first placeholder of a text that is meant to be filled, such
-// as {{uuid}} or {{name}}; "" if there is none.
+// as {{uuid}} or {{name}}; "" without one.
 func Placeholder(text string) string { return isPlaceholder.FindString(text) }
 
 type parser struct {
@@ -101,7 +101,7 @@ func (p *parser) placeholder(text string) (rest string) {
 	return rest
 }
 
-// name reads what stands within the braces.
+// name reads what is within the braces.
 func (p *parser) name(name string) {
 	s := slot{place: p.place, first: len(p.segments) == 0, inString: p.json.inString}
 	if c := p.rows.column(name); c != nil {

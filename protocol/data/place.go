@@ -15,16 +15,16 @@ type Place int
 const (
 	// Text takes values as they are.
 	Text Place = iota
-	// URL is the path and query of a request, whose text is sent as it is written but
-	// for what must be percent-encoded. Of values everything but letters,
-	// digits and -._~ is percent-encoded (RFC 3986, section 2.3), the slash too,
-	// so that a value stays within its part of the path or query.
+	// URL is the path and query of a request, whose text is sent as it is written,
+	// except for what must be percent-encoded. In values everything but letters,
+	// digits and -._~ is percent-encoded (RFC 3986, section 2.3), including the
+	// slash, so that a value stays within its part of the path or query.
 	URL
 	// Header is the value of a field. No value may hold a control character
 	// other than a tab: a line break would add a field.
 	Header
-	// JSON escapes values that stand within a string. Elsewhere they must be
-	// JSON themselves: 7, true, ["a"].
+	// JSON escapes values inside a string. Other values must be JSON themselves: 7,
+	// true, ["a"].
 	JSON
 	// Form is application/x-www-form-urlencoded: values are written as in a URL.
 	Form
@@ -77,7 +77,7 @@ func (p Place) checkText(text string) error {
 type slot struct {
 	place    Place
 	raw      bool // as it is
-	first    bool // nothing stands before it
+	first    bool // nothing precedes it
 	inString bool // of JSON
 }
 

@@ -18,8 +18,8 @@ import (
 	"contend/setting"
 )
 
-// Limits of a file. A cell is one value; a value that is text of JSON is a
-// cell beside those that it is made of, and its text counts again.
+// Limits of a file. A cell is one value; a value that is JSON text counts as a
+// cell in addition to the cells inside it, and its text counts again.
 const (
 	maxFileBytes = 64 << 20
 	maxCells     = 4 << 20
@@ -46,10 +46,10 @@ type column struct {
 // names every mistake with its line, the first 20 if there are more.
 //
 // The first line of CSV (RFC 4180, separated by commas) names the columns.
-// Every line of JSONL is an object; values in nested objects are named by
-// their path: user.id. Text stands for itself, without quotes, and everything
-// else for its JSON. Blank lines and a byte order mark are skipped, and lines
-// may end in CRLF. Files are UTF-8 and at most 64 MiB long.
+// Every line of JSONL is an object; values in nested objects are named by their
+// path: user.id. Text is taken without quotes, and everything else as JSON.
+// Blank lines and a byte order mark are skipped, and lines may end in CRLF.
+// Files are UTF-8 and at most 64 MiB long.
 func ReadRows(path string) (*Rows, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -297,7 +297,7 @@ func BenchmarkNext(b *testing.B) {
 	}
 }
 
-// What would be filled is told from braces that mean something else.
+// What would be filled is distinguished from braces that mean something else.
 func TestPlaceholder(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"id": "{{id}}"}`: "{{id}}", "{{ raw user.name }}": "{{ raw user.name }}", "a{{random 1 100}}b{{uuid}}": "{{random 1 100}}",

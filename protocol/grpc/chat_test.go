@@ -15,7 +15,7 @@ import (
 type chatServer struct {
 	file  protoreflect.FileDescriptor
 	delay time.Duration // before each message that it sends
-	// hook, if not nil, runs at the begin of each stream; its error ends it.
+	// hook, if not nil, runs at the beginning of each stream; its error ends it.
 	hook func(grpc.ServerStream) error
 
 	streams, items, ended atomic.Int64 // opened; received; ended by the client in good order

@@ -68,7 +68,7 @@ type Client struct {
 	closed bool
 }
 
-// Dial connects. An error's chain holds a *errkind.Error, which says why there is no connection.
+// Dial connects. An error's chain holds a *errkind.Error, which says why that failed.
 func Dial(ctx context.Context, hostPort string, o Options) (c *Client, err error) {
 	c = &Client{options: []grpc.CallOption{grpc.ForceCodecV2(bytesCodec{})},
 		dialer: dialer{hostPort: hostPort, at: o.At, traffic: o.Traffic, security: insecure.NewCredentials(), maxMessage: cmp.Or(o.MaxReceive, defaultMaxMessage)}}
@@ -104,7 +104,7 @@ func (c *Client) channel(ctx context.Context) (l *channel, err error) {
 // errClosed is what calls have that come too late.
 var errClosed = &errkind.Error{Kind: errkind.Cancelled, Err: errors.New("the connection is closed")}
 
-// Close ends the connection and all calls over it. It must be the last call, but for those of InvokeBeside.
+// Close ends the connection and all calls over it. It must be the last call, except those of InvokeBeside.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,9 +136,9 @@ func (c *Client) Schema(ctx context.Context, m Metadata) (s *Schema, err error) 
 	return s, err
 }
 
-// A Reply is what came of a call.
+// A Reply is the outcome of a call.
 type Reply struct {
-	// Code is the status, 0 (OK) to 16: the server's, or what stands for Err.
+	// Code is the status, 0 (OK) to 16: the server's, or the one for Err.
 	Code int
 	// Status is the text of a status that is not OK.
 	Status string
@@ -165,7 +165,7 @@ func (r *Reply) settle(ctx context.Context, l *channel, trailer metadata.MD, err
 	}
 }
 
-// codeOf is the status that stands for the lack of one.
+// codeOf is the status that replaces a missing one.
 func codeOf(k errkind.Kind) codes.Code {
 	switch k {
 	case errkind.Timeout:
@@ -205,7 +205,7 @@ func (c *Client) InvokeBeside(ctx context.Context, m *Method, message []byte, wi
 	return r
 }
 
-// unconnected is what comes of a call for which there is no connection.
+// unconnected is the outcome of a call without a connection.
 func unconnected(began time.Time, err error) *Reply {
 	return &Reply{Code: int(codeOf(errkind.Of(err))), Status: err.Error(), Err: err, Service: time.Since(began)}
 }
@@ -234,7 +234,7 @@ type OpenStream struct {
 }
 
 // Stream opens a call, which lives until it has ended or ctx is done: ctx must be ended.
-// If there is no stream, the reply says why.
+// If that fails, the reply says why.
 func (c *Client) Stream(ctx context.Context, m *Method, with Metadata) (*OpenStream, *Reply) {
 	began := time.Now()
 	link, err := c.channel(ctx)
@@ -268,7 +268,7 @@ func (s *OpenStream) CloseSend() error { return s.stream.CloseSend() }
 
 // Header waits for what the server sends before messages; nil: nothing.
 func (s *OpenStream) Header() map[string][]string {
-	header, _ := s.stream.Header() // Receive has the error, too
+	header, _ := s.stream.Header() // Receive returns the same error
 	return header
 }
 

@@ -25,13 +25,13 @@ type direct struct {
 	maxSend int // 0: any
 
 	mu      sync.Mutex // held while it is used
-	raw     net.Conn   // nil: there is none
+	raw     net.Conn   // nil: not connected
 	watch   wire.Watch
 	conn    *h2.Conn
 	out, in []byte
 	request h2.Request
 	used    time.Time // when it was last read
-	reading reading   // what has come of the call
+	reading reading   // what has arrived of the call
 }
 
 // idleLong is how long a connection is idle before a call asks it first what the server has said since.
@@ -176,7 +176,7 @@ func (d *direct) invoke(ctx context.Context, path string, message []byte, with M
 	return r
 }
 
-// attempt makes a call once. Its error is why there is no status of the server.
+// attempt makes a call once. Its error is why the server's status is missing.
 func (d *direct) attempt(ctx context.Context, path string, message []byte, with Metadata) error {
 	a := &d.reading
 	a.begin(d.dialer.maxMessage)
@@ -228,7 +228,7 @@ func (d *direct) cancel() {
 	d.raw.SetDeadline(time.Time{})
 }
 
-// A reading is what has come of the answer to a call, of which it takes the streams.
+// A reading is the part of the answer to a call that has arrived. It is the h2.Streams of the connection.
 type reading struct {
 	answer
 	maxMessage      int
@@ -270,7 +270,7 @@ func (r *reading) Data(_ int, p []byte) error {
 // End is the end of the stream.
 func (r *reading) End(_ int, err error) { r.done, r.err = true, err }
 
-// judge returns why there is no status of the server; nil: there is one.
+// judge returns why the server's status is missing; nil: it is not.
 func (r *reading) judge(timed bool) error {
 	err := r.err
 	if err == nil {
@@ -292,7 +292,7 @@ func (r *reading) judge(timed bool) error {
 	return err
 }
 
-// reply is what came of the call.
+// reply is the outcome of the call.
 func (r *reading) reply(err error) *Reply {
 	reply := &Reply{Code: r.code, Status: r.status, Err: err, Header: r.header, Trailer: r.trailer}
 	switch {
@@ -307,7 +307,8 @@ func (r *reading) reply(err error) *Reply {
 	return reply
 }
 
-// received are the fields of a header that are metadata, as grpc-go has them: what gRPC itself sets is not, but for the content type.
+// received are the fields of a header that are metadata, as in grpc-go: without what gRPC itself sets, except the
+// content type.
 func received(h *h2.Header) (map[string][]string, error) {
 	all := map[string][]string{}
 	for i := range h.Len() {
@@ -328,7 +329,7 @@ func received(h *h2.Header) (map[string][]string, error) {
 // ofGRPC are fields that gRPC itself sets (PROTOCOL-HTTP2.md, Call-Definition and Response-Headers).
 var ofGRPC = []string{"grpc-encoding", "grpc-message", "grpc-message-type", "grpc-status", "grpc-timeout", "te", "user-agent"}
 
-// codeOfHTTP is the status that stands for one of HTTP alone, by
+// codeOfHTTP is the status for a response with only an HTTP status, by
 // https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md.
 func codeOfHTTP(status int) codes.Code {
 	switch status {

@@ -142,7 +142,7 @@ func kindOf(err error) errkind.Kind {
 	return errkind.Of(err)
 }
 
-// A connection that the server ends while nobody calls is replaced, and what it says meanwhile is answered.
+// A connection that the server ends while nobody calls is replaced, and its frames are answered until then.
 func TestDirectIdle(t *testing.T) {
 	s, method := newCounterServer(t), theMethod(t)
 	address, server := s.start(t, "127.0.0.1:0", noReflection)
@@ -169,7 +169,7 @@ func TestDirectIdle(t *testing.T) {
 	}
 }
 
-// What the server has not processed is called again over another connection, once.
+// A call that the server has not processed is made again over another connection, once.
 func TestDirectUnprocessed(t *testing.T) {
 	method := theMethod(t)
 	refusals := 0

@@ -23,7 +23,7 @@ type heldVU struct {
 	owns  bool         // the channel
 	haste *atomic.Bool // shared by the target's VUs: do not wait for goodbye
 
-	stream grpc.ClientStream // nil: there is none
+	stream grpc.ClientStream // nil: not open
 	end    context.CancelFunc
 }
 
@@ -37,8 +37,8 @@ func newHeldVU(v vu, l *channel, owns bool, haste *atomic.Bool) *heldVU {
 	return &heldVU{vu: v, link: l, owns: owns, haste: haste}
 }
 
-// Do sends and waits for each answer in turn, on the stream that is there or on
-// a new one. A stream that ended, or that owes an answer, is not used again.
+// Do sends and waits for each answer in turn, on the open stream or on a new
+// one. A stream that ended, or that owes an answer, is not used again.
 func (v *heldVU) Do(ctx context.Context) (load.Outcome, error) {
 	if v.timeout > 0 {
 		limited, cancel := context.WithTimeout(ctx, v.timeout)

@@ -28,7 +28,7 @@ var answerHead = []string{":status", "200", "content-type", "application/grpc"}
 
 func (p peer) begin() { _ = p.Headers(false, answerHead...) }
 
-// message sends what is there of a message with a length of its own saying.
+// message sends as much of a message as is given, with a length of its own choice.
 func (p peer) message(flag byte, length uint32, there string) error {
 	head := binary.BigEndian.AppendUint32([]byte{flag}, length)
 	return p.WriteData(p.ID, false, append(head, there...))

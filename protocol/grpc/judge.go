@@ -38,7 +38,7 @@ func lost(ctx context.Context, l *channel, trailer metadata.MD, apart bool, err 
 	}
 	st := status.Convert(err)
 	if _, timed := ctx.Deadline(); timed && st.Code() == codes.DeadlineExceeded {
-		if apart { // the server's status, or its reset of the stream, which stands for it
+		if apart { // the server's status, or its reset of the stream, which replaces it
 			return nil
 		}
 		return &errkind.Error{Kind: errkind.Timeout, Err: err}
@@ -58,7 +58,7 @@ func ended(ctx context.Context, err error) error {
 }
 
 // trailersOnly reports that the server sent a status and nothing else. Such an
-// answer repeats the content type beside the status (Trailers-Only in the gRPC
+// answer repeats the content type next to the status (Trailers-Only in the gRPC
 // over HTTP/2 specification), and grpc-go keeps it; a status that grpc-go made
 // up has no trailer.
 func trailersOnly(trailer metadata.MD) bool { return len(trailer.Get("content-type")) > 0 }

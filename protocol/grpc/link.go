@@ -23,9 +23,9 @@ const (
 	// connectTimeout bounds one attempt to connect, handshakes included, for a
 	// server that accepts and stays silent. The plan's timeout may be shorter.
 	connectTimeout = 10 * time.Second
-	// reconnectPause lies between attempts to connect: short, so that a
-	// restarted server is found at once, and constant, so that the number of
-	// errors while it is away does not depend on how long it has been away.
+	// reconnectPause is the time between attempts to connect: short, so that a
+	// restarted server is found at once, and constant, so that the number of errors
+	// while it is away does not depend on how long it has been away.
 	reconnectPause = 100 * time.Millisecond
 	// The flow-control windows are fixed, which spares grpc-go's bandwidth
 	// estimator: it pings the server again as soon as the last ping was answered,

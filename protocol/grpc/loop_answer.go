@@ -11,10 +11,10 @@ import (
 	"contend/h2"
 )
 
-// prefixBytes stand before each message: a flag and a length.
+// prefixBytes precede each message: a flag and a length.
 const prefixBytes = 5
 
-// An answer is what has come of one call's answer.
+// An answer is what has arrived of one call's answer.
 type answer struct {
 	begun    time.Time // only if there is a timeout
 	prefix   [prefixBytes]byte
@@ -29,7 +29,7 @@ type answer struct {
 
 func (a *answer) reset(now time.Time) { *a = answer{begun: now, detail: a.detail[:0]} }
 
-// take counts messages, of which there must be one, and hands on its parts; keep is nil: to nobody.
+// take counts messages and passes the parts to keep, unless that is nil. There must be exactly one message.
 func (a *answer) take(p []byte, maxMessage int, keep func(part []byte)) error {
 	for len(p) > 0 {
 		if a.left > 0 {
@@ -101,7 +101,7 @@ func parseCode(value []byte) (code int, ok bool) {
 	return int(n), err == nil
 }
 
-// judge returns why an answer that is complete is none.
+// judge returns why a complete answer is invalid.
 func (a *answer) judge(timed bool) error {
 	switch {
 	case a.have > 0 || a.left > 0:
@@ -116,8 +116,8 @@ func (a *answer) judge(timed bool) error {
 	return nil
 }
 
-// appendMessage decodes the beginning of a percent-encoded grpc-message, so many bytes at the most. What
-// is not encoded as it should be is left as it is.
+// appendMessage decodes the beginning of a percent-encoded grpc-message, at most so many bytes. Invalid
+// escapes stay as they are.
 func appendMessage(dst, message []byte, most int) []byte {
 	for i := 0; i < len(message) && len(dst) < most; i++ {
 		if message[i] == '%' && i+2 < len(message) {

@@ -12,7 +12,7 @@ import (
 	"contend/loop"
 )
 
-// told are slots that write down what they are told.
+// told are slots that record their calls.
 type told struct{ events []string }
 
 func (s *told) FirstByte(slot int) { s.events = append(s.events, fmt.Sprint(slot, " first byte")) }

@@ -47,7 +47,7 @@ func accountOf(r *load.Result) account {
 	return a
 }
 
-// overBoth runs a plan over either engine and requires that they count alike.
+// overBoth runs a plan over either engine and requires that they count the same.
 func overBoth(t *testing.T, cfg Config, plan load.Plan) account {
 	t.Helper()
 	var accounts []account

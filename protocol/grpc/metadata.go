@@ -29,8 +29,8 @@ func (c *Config) metadataOf() (map[string][]string, error) {
 	return metadata, errors.Join(errs...)
 }
 
-// inHeader is a mistake in a field of the header, -1 for an unknown one; nil if there
-// is no problem.
+// inHeader is a mistake in a field of the header, -1 for an unknown one; nil without
+// a problem.
 func (c *Config) inHeader(i int, problem string) error {
 	if problem == "" {
 		return nil

@@ -13,7 +13,8 @@ import (
 )
 
 // fields are the header of a call, by the gRPC over HTTP/2 specification,
-// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md. A timeout of 0 is none.
+// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md. A timeout of 0 means no
+// timeout.
 func fields(path, authority string, timeout time.Duration, metadata map[string][]string) []h2.Field {
 	all := append(make([]h2.Field, 0, 8+len(metadata)),
 		h2.Field{Name: ":method", Value: "POST"},

@@ -123,10 +123,10 @@ func (m *Method) Service() string { return string(m.of.Parent().Name()) }
 // Name returns the method alone.
 func (m *Method) Name() string { return string(m.of.Name()) }
 
-// ClientStreams says whether the client sends a stream of messages.
+// ClientStreams reports whether the client sends a stream of messages.
 func (m *Method) ClientStreams() bool { return m.of.IsStreamingClient() }
 
-// ServerStreams says whether the server does.
+// ServerStreams reports whether the server does.
 func (m *Method) ServerStreams() bool { return m.of.IsStreamingServer() }
 
 // Kind says in words who streams: "unary", "a server stream".

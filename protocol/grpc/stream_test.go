@@ -110,7 +110,7 @@ func (test streamTest) check(t *testing.T, vu load.VU, delay time.Duration) {
 	if len(out.Messages) != test.timed {
 		t.Errorf("%d messages timed, want %d", len(out.Messages), test.timed)
 	}
-	// Not more than the call, and not less than the delays, but for a message of
+	// Not more than the call, and not less than the delays, except for a message of
 	// a server stream that waited here while the reader was held up.
 	var sum time.Duration
 	for _, latency := range out.Messages {
@@ -283,7 +283,7 @@ func TestLatenciesAreBounded(t *testing.T) {
 	}
 }
 
-// What the server is told of the time there is, and who ends the call.
+// The time that is announced to the server, and which side ends the call.
 func TestDeadline(t *testing.T) {
 	const short, long = 50 * time.Millisecond, 20 * time.Second
 	for _, test := range []struct {
@@ -327,8 +327,8 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// What a run makes of streams: every message is in the result, with the
-// server's delay. 20 iterations are timed as often as Do says.
+// The streams of a run: every message is in the result, with the server's
+// delay. 20 iterations are timed as often as Do says.
 func TestStreamsInRun(t *testing.T) {
 	const delay, iterations = 2 * time.Millisecond, 20
 	for _, test := range streamTests() {

@@ -50,7 +50,7 @@ type toldContext struct {
 	deadline time.Time
 }
 
-// Deadline returns what the server is told.
+// Deadline returns what the server is to hear.
 func (c toldContext) Deadline() (time.Time, bool) { return c.deadline, true }
 
 // A sharedVU calls over a connection that it shares with others.

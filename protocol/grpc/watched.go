@@ -62,7 +62,7 @@ type watchedConn struct {
 	// the type of the first frame.
 	seen   atomic.Int32
 	failed atomic.Bool
-	// reset says that a write met a reset: the kernel tells it once, and a read
+	// reset says that a write got a reset: the kernel reports it once, and a read
 	// after that finds what looks like an orderly end.
 	reset atomic.Bool
 }
@@ -116,8 +116,9 @@ func (c *watchedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// fail notes the first error of a connection that is not established. What
-// comes of grpc-go closing it, or setting deadlines while it does, is none.
+// fail notes the first error of a connection that is not established. An error
+// caused by grpc-go closing it, or setting deadlines while it does, does not
+// count.
 func (c *watchedConn) fail(err error) {
 	switch {
 	case err == nil || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded):

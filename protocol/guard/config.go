@@ -37,11 +37,11 @@ func (Kind) Values() []string {
 const (
 	readsPerWrite  = 99
 	defaultSection = 200 * time.Nanosecond
-	// defaultBatch takes some 50 µs at the 10 to 100 ns of most designs: a
-	// thousand times the clock reading that it is measured with, and short beside
-	// the 10 ms after which the scheduler interrupts a goroutine.
+	// defaultBatch takes about 50 µs at the 10 to 100 ns of most designs: a
+	// thousand times the clock reading that it is measured with, and short compared
+	// with the 10 ms after which the scheduler interrupts a goroutine.
 	defaultBatch = 1000
-	// batchTime is what a batch of sections should take by itself.
+	// batchTime is what a batch of sections should take, without anything else.
 	batchTime = 75 * time.Microsecond
 )
 

@@ -179,9 +179,9 @@ func (s *section) run(n int) (int, error) {
 	return n, nil
 }
 
-// burn keeps a core busy without touching memory: turns of the xorshift64
+// burn keeps a core busy without touching memory, by turns of the xorshift64
 // generator (Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8(14),
-// 2003), each of which needs the one before.
+// 2003). Each turn needs the one before.
 func burn(x uint64, turns int) uint64 {
 	x |= 1 // 0 would stay 0
 	for range turns {
@@ -193,7 +193,7 @@ func burn(x uint64, turns int) uint64 {
 }
 
 // turnsFor returns how many turns of burn last d, at least 1, and what burn left.
-// Of several tries it takes the fastest, because whatever disturbs a try makes it
+// It takes the fastest of several tries, because whatever disturbs a try makes it
 // longer.
 func turnsFor(d time.Duration) (n int, noise uint64) {
 	const tries, turns = 50, 20_000

@@ -8,8 +8,8 @@ import (
 	"contend/hist"
 )
 
-// Stats are what a run tells about a guard beside the engine's result. They
-// cover the whole run, warm-up included.
+// Stats are what a run reports about a guard in addition to the engine's
+// result. They cover the whole run, warm-up included.
 type Stats struct {
 	// Latency holds the timed operations, each longer than the operation itself
 	// by about Clock, the cost of reading the clock twice.
@@ -37,7 +37,7 @@ func (s Stats) Check() error {
 	return fmt.Errorf("guard target: the guard holds %d after additions of %d: the run is invalid", s.Final, s.Added)
 }
 
-// Stats reads the figures. It must not be called while a VU is at work, nor
+// Stats reads the figures. It must not be called while a VU is at work, or
 // after Close.
 func (t *Target) Stats(ctx context.Context) (Stats, error) {
 	t.mu.Lock()

@@ -76,7 +76,7 @@ func (t *Target) NewVU(_ context.Context, id int) (load.VU, error) {
 // kind Closed.
 func (t *Target) Close() error { return t.state.Close() }
 
-// record adds samples to the common histogram. VUs have none of their own,
+// record adds samples to the common histogram. VUs do not have their own,
 // because a histogram takes 270 kB and there may be a thousand VUs.
 func (t *Target) record(samples []time.Duration) {
 	t.mu.Lock()

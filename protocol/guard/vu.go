@@ -16,8 +16,8 @@ import (
 // one in 256 slows a batch down by some per cent at most.
 const sampleEvery = 256
 
-// sampling is sampleEvery, or less where operations are so long that the clock
-// does not matter beside 50 µs of them.
+// sampling is sampleEvery, or fewer operations if these are so long that the
+// clock does not matter compared with 50 µs of them.
 func sampling(section time.Duration) int {
 	if section == 0 {
 		return sampleEvery

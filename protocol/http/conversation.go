@@ -58,7 +58,7 @@ func (c *conversation) Repeat(out []byte, _ int) []byte {
 	return c.send(out)
 }
 
-// Safe says whether the request may be sent twice.
+// Safe reports whether the request may be sent twice.
 func (c *conversation) Safe(int) bool { return c.sender.request.safe }
 
 func (c *conversation) send(out []byte) []byte {

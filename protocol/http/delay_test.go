@@ -10,7 +10,7 @@ import (
 	"contend/load"
 )
 
-// atLeast wants n durations of at least d, but for the histogram's resolution.
+// atLeast wants n durations of at least d, within the histogram's resolution.
 func atLeast(t *testing.T, what string, h *hist.Histogram, n int64, d time.Duration) {
 	t.Helper()
 	if h == nil {

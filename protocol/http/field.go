@@ -86,9 +86,9 @@ func parseLength(value []byte) (n int64, ok bool) {
 	return n, true
 }
 
-// transferEncoding reads a list of codings, of which the last says where the body ends: chunked
-// itself, any other with the connection (RFC 9112, section 6.3). They are not undone: the body is
-// counted as it came.
+// transferEncoding reads a list of codings. The last says where the body ends: chunked by itself,
+// any other with the connection (RFC 9112, section 6.3). They are not undone: the body is counted
+// as it came.
 func (p *parser) transferEncoding(value []byte) error {
 	for coding := range list(value) {
 		if p.chunked {

@@ -12,14 +12,14 @@ import (
 	"contend/pace"
 )
 
-// What measures runs by itself: the others, which do not, would be in its way.
+// Tests that measure do not run in parallel, as others would disturb them.
 
 // floor is what a time over a real socket may be off by on an idle machine: the
 // way of request and answer through the kernel and the wait for a core.
 const floor = 5 * time.Millisecond
 
 // slack watches the machine until the test calls it: it returns what a time may be
-// off by there, which whoever measures is not to blame for. That is floor and, four
+// off by there through no fault of the code under test. That is floor and, four
 // times, how late a sleeper woke at the worst: a request waits for a core to be
 // sent, read, answered, and its answer to be read.
 func slack() func() time.Duration {
@@ -93,9 +93,9 @@ func TestBothEnginesMeasureWhatTheServerTook(t *testing.T) {
 	}
 }
 
-// A server that stands still for 0.3 s of 1.5 s at 400/s: a fifth of the arrivals
-// wait, from 0.3 s down to nothing, so the mean is ½ · 0.3 s ÷ 5 = 30 ms and p99 is
-// 0.3 s · (1 − 5 · 1%) = 285 ms, whatever the number of VUs.
+// A server that stops for 0.3 s of 1.5 s at 400/s: a fifth of the arrivals wait, from
+// 0.3 s down to nothing, so the mean is ½ · 0.3 s ÷ 5 = 30 ms and p99 is 0.3 s ·
+// (1 − 5 · 1%) = 285 ms, whatever the number of VUs.
 func TestBothEnginesShowAFrozenServer(t *testing.T) {
 	overBothEngines(t, func(t *testing.T, run runner) {
 		t.Parallel()

@@ -11,7 +11,7 @@ import (
 // A keptConn is a connection that can carry one request after another.
 type keptConn struct {
 	net.Conn
-	raw    syscall.RawConn // of the socket below; nil if there is none (net.Pipe)
+	raw    syscall.RawConn // of the socket below; nil without one (net.Pipe)
 	secure bool
 	used   bool // has carried a request
 	broken bool // the peer takes no more

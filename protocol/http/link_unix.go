@@ -21,7 +21,7 @@ type rawExchange struct {
 func (r *rawExchange) init() { r.step = r.doStep }
 
 // exchangeRaw does with two system calls what Write and Read do with three:
-// Read would ask for the answer at once and be told to wait. Here the wait for
+// Read would ask for the answer at once and have to wait. Here the wait for
 // readability begins before the request is sent, so no answer can be missed.
 //
 // What was readable before that is not noticed until more arrives. Only a peer
@@ -65,7 +65,7 @@ func (r *rawExchange) doStep(fd uintptr) bool {
 	return r.err != syscall.EAGAIN
 }
 
-// readable reports whether a read would not have to wait, but for bytes that may pass.
+// readable reports whether a read would not have to wait, ignoring bytes that may pass.
 func (l *keptConn) readable(passes func(in []byte) bool) bool {
 	var some [64]byte
 	readable := true

@@ -14,8 +14,8 @@ import (
 	"contend/setting"
 )
 
-// Validate returns every mistake in what is asked for that can be seen without
-// opening anything, but for those that New finds.
+// Validate returns every mistake that can be seen without opening anything,
+// except those that New finds.
 func (c *Config) Validate() error {
 	errs := []error{c.CheckRequest(), c.Common.Check(c.Body), c.Settings.Check(), check.Each(setting.At(c, &c.Checks), c.Checks)}
 	for _, field := range []struct {
@@ -39,10 +39,10 @@ func (c *Config) CanRead(env func(string) (string, bool)) error {
 	return errors.Join(c.Common.CanRead(env), err)
 }
 
-// streams says whether the version of HTTP has them.
+// streams reports whether the version of HTTP has them.
 func (c *Config) streams() bool { return c.HTTP2 || c.Version == "2" || c.Version == "3" }
 
-// Speaks says whether this package can do what is asked for, and if not, why.
+// Speaks reports whether this package can do what is asked for, and if not, why.
 func (c *Config) Speaks() (ok bool, why string) {
 	switch {
 	case c.Version == "3":
@@ -55,13 +55,13 @@ func (c *Config) Speaks() (ok bool, why string) {
 	return loop.Supported()
 }
 
-// NeedsRequests says whether requests or answers need more than to be sent and
+// NeedsRequests reports whether requests or answers need more than to be sent and
 // counted, which only this package does.
 func (c *Config) NeedsRequests() bool {
 	return c.Rows != "" || len(c.Requests) > 0 || len(c.Checks) > 0 || c.hasPlaceholders()
 }
 
-// hasPlaceholders says whether something is to be filled in for each iteration.
+// hasPlaceholders reports whether something is to be filled in for each iteration.
 func (c *Config) hasPlaceholders() bool {
 	texts, headers := [][]byte{[]byte(c.URL), c.Body}, slices.Clone(c.Header)
 	for _, r := range c.Requests {

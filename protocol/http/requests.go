@@ -21,8 +21,8 @@ const (
 	maxWeight   = 1000
 )
 
-// A Request is one of several that a target sends. What is left zero is taken
-// from the Config.
+// A Request is one of several that a target sends. Zero fields are taken from
+// the Config.
 type Request struct {
 	// Name is what results call it. It must be set and differ from the others.
 	Name string `json:"name" file:"name"`
@@ -34,7 +34,7 @@ type Request struct {
 	// Method and Body are those of Config.
 	Method string     `json:"method" file:"method"`
 	Body   wire.Bytes `json:"data" file:"data"`
-	// Header comes after Config's, of which it replaces fields of its names.
+	// Header comes after Config's, and replaces those of its fields that have the same names.
 	Header []wire.Field `json:"header" file:"header" list:"repeat"`
 	// ExpectStatus replaces Config's, and Checks come after them.
 	ExpectStatus []int    `json:"expect_status" file:"expect_status" min:"100" max:"999"`
@@ -130,7 +130,7 @@ func inRequest(i int, err error) []error {
 	return errs
 }
 
-// target returns what a request line asks for: a proxy is told of the host.
+// target returns what a request line asks for: for a proxy it includes the host.
 func (c Config) target(o origin, path string) string {
 	if c.Proxy != "" {
 		return "http://" + o.host + path

@@ -40,9 +40,9 @@ func forgetful(answers int, end func(net.Conn)) func(net.Conn) {
 	}
 }
 
-// One caller sends 12 requests to a server that answers k on each connection. Of those that may
-// be sent again all are answered, and each but the first k is sent twice that finds its
-// connection ended: the first over every k. Of the others each (k+1)th is an error.
+// One caller sends 12 requests to a server that answers k on each connection. If they may be
+// sent again all are answered, and each that finds its connection ended is sent twice: the
+// first after every k. Otherwise each (k+1)th is an error.
 func TestBothEnginesSendAgainWhatAnIdleConnectionLost(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -85,7 +85,7 @@ func TestBothEnginesSendAgainWhatAnIdleConnectionLost(t *testing.T) {
 	}
 }
 
-// What a lost attempt took is part of the time, and of the timeout.
+// The duration of a lost attempt is part of the time, and of the timeout.
 func TestBothEnginesCountTheTimeOfALostAttempt(t *testing.T) {
 	t.Parallel()
 	const wait = 50 * time.Millisecond
@@ -128,7 +128,7 @@ func TestHTTP2SendsAgainWhatAnIdleConnectionLost(t *testing.T) {
 	}
 }
 
-// A complete answer counts whatever comes behind it, and so does the next one.
+// A complete answer counts whatever follows it, and so does the next one.
 func TestBothEnginesPassOverWhatBelongsToNoAnswer(t *testing.T) {
 	t.Parallel()
 	const length = "Content-Length: 5\r\n"

@@ -2,8 +2,8 @@ package http
 
 import "bytes"
 
-// skipBreaks passes over line breaks before an answer, of which p.lines allows so many, and
-// returns how many bytes these are.
+// skipBreaks skips line breaks before an answer, up to the limit p.lines, and returns how
+// many bytes these are.
 func (p *parser) skipBreaks(b []byte) int {
 	n := len(b) - len(bytes.TrimLeft(b, "\r\n"))
 	p.stray = p.stray || n > 0
@@ -21,8 +21,8 @@ func (p *parser) unasked(in []byte) error {
 	return protocolError("%d bytes that nobody asked for: %.40q", len(in), in)
 }
 
-// follow judges what came behind a complete answer: line breaks, or a body where there can be
-// none. An answer that announces less than comes is an error.
+// follow judges what came after a complete answer: line breaks, or a body that must not be
+// there. An answer that announces less than comes is an error.
 func (p *parser) follow(rest []byte) error {
 	switch {
 	case len(bytes.Trim(rest, "\r\n")) == 0:

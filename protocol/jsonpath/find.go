@@ -17,7 +17,7 @@ func (p Path) Find(document []byte) (value []byte, found bool) {
 	return document[f.from:f.to], true
 }
 
-// A finder reads a document and notes where the value lies. Its methods take
+// A finder reads a document and notes the place of the value. Its methods take
 // the place where something begins and return where it ends, or false.
 type finder struct {
 	in       []byte
@@ -108,7 +108,7 @@ func (f *finder) array(at, taken, depth int) (end int, ok bool) {
 	}
 }
 
-// expects says whether the path goes on from here by an index, or by a name.
+// expects reports whether the path goes on from here by an index, or by a name.
 func (f *finder) expects(taken int, index bool) bool {
 	return taken != off && taken < len(f.path) && (f.path[taken].index >= 0) == index
 }

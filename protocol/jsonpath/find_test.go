@@ -56,7 +56,7 @@ func agree(t interface{ Fatalf(string, ...any) }, document []byte, p Path) {
 	}
 }
 
-// values makes JSON documents with few names, so that some are met twice.
+// values makes JSON documents with few names, so that some occur twice.
 func values(depth int) *rapid.Generator[string] {
 	name := rapid.SampledFrom([]string{`"a"`, `"b"`, `"\u0061"`, `"a b"`, `""`})
 	space := rapid.SampledFrom([]string{"", " ", "\n\t\r"})
@@ -122,7 +122,7 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-// BenchmarkFind stands beside json.Valid, which reads as much and finds nothing.
+// BenchmarkFind can be compared with json.Valid, which reads as much and finds nothing.
 func BenchmarkFind(b *testing.B) {
 	item := `{"sku": "a-1", "name": "a longer text of some words", "price": 12.50, "tags": ["x", "y"], "left": true},`
 	document := []byte(`{"items": [` + strings.Repeat(item, 1000) + `{}], "next": null}`)

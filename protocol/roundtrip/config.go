@@ -13,11 +13,11 @@ import (
 	"contend/setting"
 )
 
-// A Config is that of package http, whose Version must be 2 or 3. What needs more
-// of a request or an answer than NeedsRequests allows is left out.
+// A Config is that of package http, whose Version must be 2 or 3. It excludes
+// what needs more of a request or an answer than NeedsRequests allows.
 type Config = ours.Config
 
-// check finds what is wrong with the fields that stand for themselves.
+// check finds what is wrong with the fields on their own.
 func check(c Config) error {
 	errs := []error{c.CheckRequest()}
 	if c.Version != "2" && c.Version != "3" {

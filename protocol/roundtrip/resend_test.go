@@ -9,8 +9,9 @@ import (
 	"contend/protocol/wire/wiretest"
 )
 
-// A server that answers one request on each connection and ends it when another one comes, or
-// refuses that: 12 of one caller, of which each second one finds such a connection.
+// A server that answers one request on each connection and ends the connection when another
+// request comes, or refuses that: of 12 requests of one caller every second one finds such a
+// connection.
 func TestSendsAgainWhatAConnectionLost(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -118,7 +118,7 @@ func (v *vu) do(l *life) (load.Outcome, error) {
 	return out, err
 }
 
-// connectAndExchange is do where there is no connection.
+// connectAndExchange is do without a connection.
 func (v *vu) connectAndExchange(l *life) (load.Outcome, error) {
 	start := v.target.now()
 	conn, err := v.slot.Connect(l.ctx)
@@ -204,7 +204,7 @@ func (v *vu) readDetail(response *http.Response) (int64, error) {
 	return int64(n), err
 }
 
-// fail drops a connection of our own, of which nothing is certain any more.
+// fail drops a connection of our own, whose state is unknown now.
 func (v *vu) fail(err error) (load.Outcome, error) {
 	if v.owns {
 		v.slot.Close()

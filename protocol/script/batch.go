@@ -7,7 +7,7 @@ import (
 	"github.com/grafana/sobek"
 )
 
-// asyncRequest sends a request beside the script; its promise has the answer when that has come.
+// asyncRequest sends a request while the script continues; its promise resolves to the answer.
 func (v *vu) asyncRequest(args sobek.FunctionCall) sobek.Value {
 	a := v.ask(args.Argument(0).String(), args.Arguments, 1, true)
 	v.ready()

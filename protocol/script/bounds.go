@@ -34,15 +34,15 @@ func (v *vu) bounded(ctx context.Context, run func() error) error {
 	return err
 }
 
-// What a script may ask for at once. The interpreter would ask the system for whatever it comes to, and
-// nothing can interrupt it meanwhile.
+// What a script may ask for at once. The interpreter would ask the system for any amount, and nothing
+// can interrupt it while it does.
 const (
 	longestString = 1<<29 - 24 // characters, as in V8
 	longestArray  = 1 << 26    // elements
 	largestBuffer = 1 << 30    // bytes
 )
 
-// A bound is of a function whose work is set by a number, and not by what is there.
+// A bound is of a function whose work depends on a number, not on the size of its input.
 type bound struct {
 	owner, name string // owner.name is the function, owner a constructor if name is ""
 	unit        string
@@ -68,7 +68,7 @@ var bounds = func() []bound {
 	return all
 }()
 
-// size is a number that is given; 0 of what is none.
+// size is a number that is given; 0 for anything else.
 func size(n sobek.Value) float64 {
 	if _, ok := n.(*sobek.Object); ok || n == nil {
 		return 0
@@ -116,7 +116,7 @@ func (v *vu) bound() {
 	}
 }
 
-// boundConstructor puts another constructor in the place of one, for the same class.
+// boundConstructor replaces a constructor by another for the same class.
 func (v *vu) boundConstructor(name string, original *sobek.Object, check func(this sobek.Value, args []sobek.Value)) {
 	construct, _ := sobek.AssertFunction(v.rt.Get("Reflect").ToObject(v.rt).Get("construct"))
 	var other *sobek.Object

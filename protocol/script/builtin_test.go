@@ -203,7 +203,7 @@ func TestFail(t *testing.T) {
 	}
 }
 
-// Of several generators each virtual user and each iteration has a number of its own.
+// With several generators each virtual user and each iteration has a number of its own.
 func TestNumbersOfShares(t *testing.T) {
 	path := write(t, "flow.js", imports+`export default function () {
 		check(0, { [[__VU, exec.vu.idInTest, exec.vu.idInInstance, exec.scenario.iterationInTest, exec.scenario.iterationInInstance].join()]: () => true });
@@ -220,7 +220,7 @@ func TestNumbersOfShares(t *testing.T) {
 	}
 }
 
-// What is put into words for a line may print lines itself.
+// Values that are formatted for a line may print lines themselves.
 func TestPrintingPrints(t *testing.T) {
 	path := write(t, "flow.js", "export default function () { console.log({ toJSON() { console.log('inner'); return 'outer' } }) }")
 	var out strings.Builder

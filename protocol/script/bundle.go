@@ -29,7 +29,7 @@ type bundle struct {
 	text    string   // without the source map
 	bounds  []bound  // of what it may call
 	roots   []string // the folders whose files it may read, without symbolic links
-	library string   // the folder of what is imported from elsewhere; "": there is none
+	library string   // the folder of remote imports; "": none
 	dir     string   // of the script itself
 	name    string   // its own
 }
@@ -39,7 +39,7 @@ type bundle struct {
 const (
 	wrapBegin = "(function(" + exportsName + ", " + moduleName + ", " + nativeModules + "){"
 	wrapEnd   = "})"
-	// What the wrapping hands over, by names that no script has.
+	// The names under which the wrapping hands things over; no script has them.
 	exportsName = "__exports"
 	moduleName  = "__module"
 	// nativeModules is what bundled code finds the modules of this package in.
@@ -48,7 +48,7 @@ const (
 )
 
 // readBundle bundles the script at path; root is the folder whose files it may read, "" for its own, and
-// library that of what it imports from elsewhere.
+// library that of remote imports.
 func readBundle(path, root, library string) (*bundle, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -196,7 +196,7 @@ func (b *bundle) resolve(name, from string) (api.OnResolveResult, error) {
 	return api.OnResolveResult{}, nil // as esbuild would
 }
 
-// elsewhere finds what is imported by its address in the folder of the library.
+// elsewhere finds a remote import by its address in the folder of the library.
 func (b *bundle) elsewhere(name string) (found api.OnResolveResult, err error) {
 	u, err := url.Parse(name)
 	if err != nil || u.Host == "" || u.RawQuery != "" {
@@ -263,8 +263,8 @@ func (b *bundle) reads(environ []string) []string {
 	return all
 }
 
-// lineOf says where a word stands in the script after its options begin, as in "flow.js:3: "; "" where
-// it does not.
+// lineOf says where a word is in the script after its options begin, as in "flow.js:3: "; "" if it is
+// not there.
 func (b *bundle) lineOf(word string) string {
 	content, err := os.ReadFile(filepath.Join(b.dir, b.name))
 	at := regexp.MustCompile(`\b` + regexp.QuoteMeta(word) + `\b`).FindIndex(content[max(0, bytes.Index(content, []byte("options"))):])

@@ -42,7 +42,7 @@ func (o *Options) readTLSAuth(raw json.RawMessage) error {
 	return errors.Join(errs...)
 }
 
-// shows says whether a server of that name is shown the certificate.
+// shows reports whether a server of that name is shown the certificate.
 func (c *clientCertificate) shows(name string) bool {
 	for _, domain := range c.domains {
 		below, wild := strings.CutPrefix(domain, "*")
@@ -53,7 +53,7 @@ func (c *clientCertificate) shows(name string) bool {
 	return len(c.domains) == 0
 }
 
-// tlsFor is how a server of that name is spoken to.
+// tlsFor is the TLS configuration for a server of that name.
 func (t *Target) tlsFor(name string) *tls.Config {
 	if len(t.Options.certificates) == 0 {
 		return t.tls

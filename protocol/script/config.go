@@ -20,7 +20,7 @@ type Config struct {
 	Root string `file:"script_root" words:"*folder* from which the script may import and open files (default: the script's folder)"`
 	// VUMemory is what each of them may take.
 	VUMemory int64 `file:"vu_memory" unit:"bytes" default:"64MiB" min:"1MiB" words:"end the run when the script's callers use more *memory* than this each, on average, such as 64MiB"`
-	// JSLib is a folder with what the script imports from elsewhere.
+	// JSLib is a folder with the script's remote imports.
 	JSLib string `file:"jslib" words:"*folder* with the script's remote imports: https://host/path is host/path there"`
 	// Scenario is the one that is driven, of several; "": all of them.
 	Scenario string `file:"scenario" words:"run only this *scenario* of the script"`
@@ -58,7 +58,7 @@ func (c *Config) Validate() error {
 	return errors.Join(append(errs, common.Check(nil))...)
 }
 
-// common are the settings that other protocols have too.
+// common are the settings that other protocols share.
 func (c *Config) common() wire.Common {
 	return wire.Common{CAFile: c.CAFile, Insecure: c.Insecure, CertFile: c.CertFile, KeyFile: c.KeyFile}
 }
@@ -80,8 +80,8 @@ func (c *Config) env(environ []string) map[string]string {
 	return all
 }
 
-// Elsewhere returns what the script finds in __ENV where another process opens it: what is given,
-// and of the environment here what the script reads. It may hold secrets.
+// Elsewhere returns what the script finds in __ENV in another process: what is given, and those
+// variables of the environment here that the script reads. It may hold secrets.
 func (c *Config) Elsewhere(environ []string) ([]string, error) {
 	b, err := readBundle(c.Script, c.Root, c.JSLib)
 	if err != nil {

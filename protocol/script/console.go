@@ -56,8 +56,8 @@ func (c *console) warn(text string) {
 	}
 }
 
-// next counts a line, and says whether it is to be printed. What it says is found out without the lock:
-// that may run the script, which may print in turn.
+// next counts a line, and reports whether it is to be printed. The text is made without the lock: that may
+// run the script, which may print in turn.
 func (c *console) next() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"contend/protocol/wire"
 )
 
-// What the event loop does not do itself is done beside it: the script sees no difference.
+// What the event loop cannot do runs outside it: the script sees no difference.
 func TestElsewhere(t *testing.T) { engines(t, testElsewhere) }
 
 func testElsewhere(t *testing.T, drive func(Config, int64) *load.Result) {
@@ -73,7 +73,8 @@ func testElsewhere(t *testing.T, drive func(Config, int64) *load.Result) {
 	}
 }
 
-// A server that cuts connections off within a flow: the script is told, and what it does next has another one.
+// A server that cuts connections off within a flow: the script gets an error, and what it does next has another
+// connection.
 func TestCutOff(t *testing.T) { engines(t, testCutOff) }
 
 func testCutOff(t *testing.T, drive func(Config, int64) *load.Result) {

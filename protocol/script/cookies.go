@@ -147,7 +147,7 @@ func setCookie(c *http.Cookie, key string, value any) {
 	}
 }
 
-// jarOf returns the jar behind an object.
+// jarOf returns the jar of an object.
 func (v *vu) jarOf(value sobek.Value) (http.CookieJar, bool) {
 	o, ok := value.(*sobek.Object)
 	if !ok || o.Get(ofJar) == nil {

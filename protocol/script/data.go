@@ -91,7 +91,7 @@ func (v *vu) index(o *sobek.Object, i int) sobek.Value {
 }
 
 // A sharedArray is a shared one as a virtual user sees it: elements are frozen, and read when they
-// are asked for. It keeps the latest one, of which several fields are often asked for.
+// are asked for. It keeps the latest one, as scripts often ask for several of its fields.
 type sharedArray struct {
 	v        *vu
 	elements []string

@@ -17,7 +17,7 @@ import (
 	"contend/protocol/wire"
 )
 
-// What is imported from elsewhere is a file of the library, and what that imports beside it, too.
+// A remote import is a file of the library, as is what that file imports by a relative path.
 func TestLibrary(t *testing.T) {
 	path := write(t, "flow.js", `import { add } from 'https://jslib.example/add/1.0.0/index.js';
 		import { check } from 'k6';
@@ -48,7 +48,7 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// At most so many requests a second are sent by all virtual users together, those of a batch included.
+// All virtual users together send at most so many requests a second, including those of a batch.
 func TestRequestsPerSecond(t *testing.T) {
 	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
 		server := shop(t)

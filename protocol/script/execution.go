@@ -116,14 +116,14 @@ func (v *vu) options() sobek.Value {
 	return v.rt.NewObject()
 }
 
-// abort ends the run. It is no exception: the script cannot catch it.
+// abort ends the run. It is not an exception: the script cannot catch it.
 func (v *vu) abort(call sobek.FunctionCall) sobek.Value {
 	v.aborted = &load.Abort{Reason: v.reason("abort", "the script ended the run", call)} // a promise may swallow the interrupt
 	v.rt.Interrupt(v.aborted)
 	return sobek.Undefined()
 }
 
-// fail has the run fail that goes on; the first reason is told when it is over.
+// fail marks the run as failed and lets it go on; the first reason is reported when it is over.
 func (v *vu) fail(call sobek.FunctionCall) sobek.Value {
 	reason := errors.New(place(v.rt.CaptureCallStack(0, nil)) + v.reason("fail", "the script marked the run as failed", call))
 	v.target.failed.CompareAndSwap(nil, &reason)

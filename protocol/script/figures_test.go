@@ -19,9 +19,9 @@ import (
 	"contend/protocol/wire/wiretest"
 )
 
-// The tests of this file hold every figure that a script and its thresholds can have against every engine, with TLS and
-// without: what it is told of answers and what it counts is the same, and its bytes are what the server counted; times
-// have lower bounds, which the server plants, and the fastest request has an upper one.
+// The tests of this file check every figure that a script and its thresholds can have with every engine, with TLS and
+// without: what the script gets of answers and what it counts is the same, and its bytes are what the server counted;
+// times have lower bounds, which the server plants, and the fastest request has an upper one.
 
 // A figuresWay is one way to drive a script.
 type figuresWay struct {
@@ -97,7 +97,7 @@ func countsOf(r *load.Result) map[string]string {
 	return all
 }
 
-// What a script is told, what it counts and what its thresholds decide is the same, whoever drives it.
+// What a script gets, what it counts and what its thresholds decide is the same, whatever drives it.
 func TestFigures(t *testing.T) {
 	var told []any
 	var counted map[string]string
@@ -140,8 +140,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// sameBytes wants the bytes that the server counted. Either side may say goodbye by TLS and HTTP/2 when the other does
-// not count any more, on eight connections at the most.
+// sameBytes wants the bytes that the server counted. Either side may say goodbye by TLS and HTTP/2 when the other no
+// longer counts, on at most eight connections.
 func (w *figuresWay) sameBytes(t *testing.T, r *load.Result) {
 	t.Helper()
 	sent, received := r.Meter("data_sent").Sum, r.Meter("data_received").Sum
@@ -185,8 +185,8 @@ const otherScript = `import http from 'k6/http'; import ws from 'k6/ws'; import 
 		client.close();
 	}`
 
-// Bytes are those of all connections, WebSockets and gRPC among them. What either side says at their end may come when
-// the iteration is over.
+// Bytes are those of all connections, including WebSockets and gRPC. The goodbyes of either side may come when the
+// iteration is over.
 func TestFiguresOfOthers(t *testing.T) {
 	for _, goroutines := range []bool{false, true} {
 		w := figuresWay{goroutines: goroutines}
@@ -216,7 +216,7 @@ type timings struct {
 	Handshaking                                                float64 `json:"tls_handshaking"`
 }
 
-// The times that a script is told, and its thresholds, are what the server planted, whoever drives it.
+// The times that a script gets, and its thresholds, are what the server planted, whatever drives it.
 func TestFiguresOfTimes(t *testing.T) {
 	for _, w := range figuresWays() {
 		const tries = 10

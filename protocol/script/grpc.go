@@ -34,7 +34,7 @@ type schemas struct {
 	all map[string]*grpc.Schema
 }
 
-// get returns a schema that is there, or makes it.
+// get returns a known schema, or makes it.
 func (s *schemas) get(name string, make func() (*grpc.Schema, error)) (*grpc.Schema, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +58,7 @@ type grpcClient struct {
 	loaded  []*grpc.Schema // of .proto files
 	asked   *grpc.Schema   // of the server, by reflection
 	methods map[string]*grpc.Method
-	conn    *grpc.Client // nil: there is none
+	conn    *grpc.Client // nil: not connected
 }
 
 const ofGRPC = "__grpc"

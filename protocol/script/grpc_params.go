@@ -14,7 +14,7 @@ import (
 	"contend/protocol/grpc"
 )
 
-// grpcConnect is what client.connect is given beside the address.
+// grpcConnect is what client.connect gets in addition to the address.
 type grpcConnect struct {
 	grpc.Options
 	plain, reflect  bool
@@ -35,7 +35,7 @@ var grpcConnectReaders = map[string]func(v *vu, p *grpcConnect, value sobek.Valu
 	"tls":            func(v *vu, p *grpcConnect, value sobek.Value) error { return v.readTLS(p.TLS, value.ToObject(v.rt)) },
 }
 
-// grpcCall is what a call is given beside its message.
+// grpcCall is what a call gets in addition to its message.
 type grpcCall struct {
 	name     string // in results
 	metadata grpc.Metadata

@@ -109,14 +109,14 @@ func (s *grpcStream) ended(r *grpc.Reply) error {
 	return s.emit("end")
 }
 
-// write is stream.write(message). What is sent after the end is not sent, and not missed.
+// write is stream.write(message). A message after the end is not sent, and not missed.
 func (s *grpcStream) write(message sobek.Value) {
 	encoded := s.v.encode(s.method, message)
 	if s.closed || s.stream == nil {
 		return
 	}
 	s.v.measure(mGRPCSent, 1, s.tags())
-	s.v.away(func(context.Context) { _ = s.stream.Send(encoded) }) // its error is Receive's, too
+	s.v.away(func(context.Context) { _ = s.stream.Send(encoded) }) // Receive returns its error
 }
 
 // end is stream.end(): no more messages will be sent.

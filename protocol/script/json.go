@@ -55,7 +55,7 @@ func isDeeper(text string, most int) bool {
 	return false
 }
 
-// deepest is how deep objects and arrays are within each other at the most.
+// deepest bounds how deep objects and arrays may be nested.
 const deepest = 500
 
 func (v *vu) valueOfPart(part gjson.Result, depth int) (value sobek.Value) {
@@ -80,7 +80,7 @@ func (v *vu) valueOfPart(part gjson.Result, depth int) (value sobek.Value) {
 		part.ForEach(func(name, one gjson.Result) bool {
 			member := v.valueOfPart(one, depth+1)
 			if deep = member == nil; !deep {
-				_ = o.DefineDataProperty(strings.Clone(name.String()), member, sobek.FLAG_TRUE, sobek.FLAG_TRUE, sobek.FLAG_TRUE) // __proto__ is a name, too
+				_ = o.DefineDataProperty(strings.Clone(name.String()), member, sobek.FLAG_TRUE, sobek.FLAG_TRUE, sobek.FLAG_TRUE) // __proto__ is a name like any other
 			}
 			return !deep
 		})
@@ -91,7 +91,7 @@ func (v *vu) valueOfPart(part gjson.Result, depth int) (value sobek.Value) {
 	}
 	switch part.Type {
 	case gjson.String:
-		return v.rt.ToValue(strings.Clone(part.String())) // and not the whole text beside it
+		return v.rt.ToValue(strings.Clone(part.String())) // without a reference to the whole text
 	case gjson.Number:
 		return v.rt.ToValue(part.Float())
 	case gjson.Null:

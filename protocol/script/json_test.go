@@ -57,7 +57,7 @@ func TestValueOf(t *testing.T) {
 	}
 }
 
-// What is nested too deep is refused before anybody recurses into it; brackets within strings are none.
+// Text that is nested too deep is refused before anything recurses into it; brackets within strings do not count.
 func TestNested(t *testing.T) {
 	v := &vu{rt: sobek.New()}
 	v.functions.parse, _ = sobek.AssertFunction(v.rt.Get("JSON").ToObject(v.rt).Get("parse"))

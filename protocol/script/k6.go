@@ -69,7 +69,7 @@ func (v *vu) checked(name string, passed bool, of tagMap) {
 	}
 }
 
-// groupSeparator stands between the names of groups.
+// groupSeparator separates the names of groups.
 const groupSeparator = "::"
 
 // simple refuses a name that would be read as several.
@@ -102,7 +102,7 @@ func (v *vu) inGroup(call sobek.FunctionCall) sobek.Value {
 	return value
 }
 
-// sleep waits that many seconds, at the most until the run ends.
+// sleep waits that many seconds, or until the run ends.
 func (v *vu) sleep(seconds float64) {
 	if !v.started {
 		v.throw("sleep works within an iteration, not in the outermost part of the script")

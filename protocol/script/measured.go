@@ -55,7 +55,7 @@ func (t *requestTags) system(name string) (string, bool) {
 	return "", false
 }
 
-// right says whether the answer is one that is expected.
+// right reports whether the answer is one that is expected.
 func (t *requestTags) right() bool {
 	return t.err == nil && (t.expected == nil || t.stuck == "" && t.expected(t.status))
 }

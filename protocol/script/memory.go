@@ -10,8 +10,8 @@ import (
 	"contend/load"
 )
 
-// A memory ends a run whose virtual users take more memory than they may together. An interpreter's
-// memory cannot be told from the others': what is looked at is the heap of the process.
+// A memory ends a run whose virtual users together take more memory than they may. The memory of
+// interpreters cannot be measured separately, so the heap of the process is.
 type memory struct {
 	perVU int64
 	base  int64 // of the process without virtual users
@@ -23,13 +23,13 @@ type memory struct {
 }
 
 const (
-	// memoryEvery is how often is looked: what is taken meanwhile is beyond the limit.
+	// memoryEvery is the time between two looks: memory taken in between may exceed the limit.
 	memoryEvery = 25 * time.Millisecond
 	// memoryApart is what the process may take for itself, in bytes.
 	memoryApart = 64 << 20
 )
 
-// heap returns the bytes of objects in the heap, those included that nobody can reach any more.
+// heap returns the bytes of objects in the heap, including garbage.
 func heap() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)

@@ -43,7 +43,7 @@ func (v *vu) newMetric(kind load.MeterKind) func(sobek.ConstructorCall) *sobek.O
 	}
 }
 
-// add is metric.add(value, tags): false where the value is no number, which the script is told once.
+// add is metric.add(value, tags): false if the value is not a number, about which the script is warned once.
 func (v *vu) add(m *meter, call sobek.FunctionCall) bool {
 	if !v.started {
 		v.throw("%s.add works within an iteration, setup and teardown, not in the outermost part of the script", m.Name)

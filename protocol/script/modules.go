@@ -12,10 +12,10 @@ import (
 // A module is what scripts import by a name: its exports for one virtual user.
 type module func(*vu) exports
 
-// exports are values by their names; "default" is the whole unless it is there.
+// exports are values by their names; "default" is the whole unless it is one of them.
 type exports map[string]any
 
-// modules are those that there are. What is no file is one of them, or a mistake.
+// modules are the known ones. An import that is not a file is one of them, or a mistake.
 var modules map[string]module
 
 func init() { // it refers to functions that refer to it
@@ -106,7 +106,7 @@ func (l *lazy) Get(name string) sobek.Value {
 	return value
 }
 
-// Set lets a script put something else in the place of a value.
+// Set lets a script replace a value.
 func (l *lazy) Set(name string, value sobek.Value) bool {
 	l.made[name] = value
 	return true

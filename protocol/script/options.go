@@ -18,9 +18,9 @@ import (
 	"contend/setting"
 )
 
-// Options are what a script's options say. What is zero is not said, but where defaults are named.
+// Options are what a script's options say. Zero means not set, except where defaults are named.
 type Options struct {
-	// Load is the only scenario, or what is said without any.
+	// Load is the only scenario, or the load without any.
 	Load
 	// Scenarios are those that there are, in the order of their names.
 	Scenarios []Load
@@ -247,7 +247,7 @@ func (o *Options) Names() (all []string) {
 	return all
 }
 
-// optionError says where an option stands that is wrong; nil: none is.
+// optionError says where a wrong option is; nil: all are right.
 func (t *Target) optionError(name string, err error) error {
 	if err == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 )
 
 // originOf returns what the origin of a URL is compared by: scheme://host of HTTP, host:port of gRPC,
-// which may stand alone.
+// which may come without a scheme.
 func originOf(text string) (string, error) {
 	if !strings.Contains(text, "://") {
 		text = "grpc://" + text
@@ -32,7 +32,7 @@ func isGRPC(scheme string) bool { return scheme == "grpc" || scheme == "grpcs" }
 // ofHTTP says of an origin whether it is one of HTTP.
 func ofHTTP(origin string) bool { return strings.Contains(origin, "://") }
 
-// isServer says whether a URL of gRPC is an address and nothing else.
+// isServer reports whether a URL of gRPC is an address and nothing else.
 func isServer(u *url.URL) bool {
 	return u.Hostname() != "" && u.Port() != "" && strings.Trim(u.Path, "/") == "" && u.RawQuery == "" && u.Fragment == "" && u.User == nil
 }
@@ -45,8 +45,7 @@ func baseURL(text string) string {
 	return strings.TrimSuffix(text, "/")
 }
 
-// ofPage is a URL of HTTP in the place of one of a WebSocket on the same origin: that of a page that
-// would open it.
+// ofPage turns the URL of a WebSocket into that of a page on the same origin that would open it.
 func ofPage(u *url.URL) *url.URL {
 	page := *u
 	if u.Scheme == "ws" || u.Scheme == "wss" {

@@ -45,7 +45,7 @@ func (v *vu) paced() func(*call) *reply {
 	}
 }
 
-// readRPS reads options.rps: 0 is no limit.
+// readRPS reads options.rps: 0 means no limit.
 func (o *Options) readRPS(raw json.RawMessage) error {
 	if err := decode(raw, &o.RequestsPerSec); err != nil {
 		return err

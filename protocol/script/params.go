@@ -20,7 +20,7 @@ import (
 	"contend/protocol/wire"
 )
 
-// paramReaders read what a request is given beside its URL and body.
+// paramReaders read what a request gets in addition to its URL and body.
 var paramReaders = map[string]func(v *vu, a *ask, value sobek.Value) error{
 	"headers":          readHeaders,
 	"tags":             readTags,
@@ -57,7 +57,7 @@ func (v *vu) readParams(a *ask, params *sobek.Object) {
 // ofBody are fields that follow from the body: recorded headers have those of another one.
 var ofBody = []string{"Content-Length", "Transfer-Encoding", "Trailer"}
 
-// readHeaders reads fields. Of names that differ in the case of letters, the last counts.
+// readHeaders reads fields. If names differ only in the case of letters, the last counts.
 func readHeaders(v *vu, a *ask, value sobek.Value) error {
 	o := value.ToObject(v.rt)
 	for _, name := range o.Keys() {

@@ -14,7 +14,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A response is an answer as scripts see it. What is not asked for is not made.
+// A response is an answer as scripts see it. Its parts are made when they are asked for.
 type response struct {
 	*reply
 	v    *vu
@@ -56,7 +56,7 @@ func init() { // it refers to functions that refer to it
 	}
 }
 
-// refused is a method that is not there.
+// refused is a method that does not exist.
 func refused(name, instead string) property {
 	return func(r *response) sobek.Value {
 		return r.v.rt.ToValue(func() { r.v.throw("%s is not possible: %s", name, instead) })
@@ -206,7 +206,7 @@ func (r *response) cipher() string {
 	return tls.CipherSuiteName(r.tls.CipherSuite)
 }
 
-// json reads the body: all of it, or what stands at a path of package gjson.
+// json reads the body: all of it, or the value at a path of package gjson.
 func (r *response) json(call sobek.FunctionCall) sobek.Value {
 	if r.ask.discard || r.err != nil {
 		r.v.throw("the answer to %s has no body to read as JSON", r.ask.name)

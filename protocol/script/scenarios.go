@@ -14,13 +14,13 @@ import (
 	"contend/setting"
 )
 
-// A Load is one scenario of a script, or what the other options say about its load. What is zero is not said.
+// A Load is one scenario of a script, or what the other options say about its load. Zero means not set.
 type Load struct {
 	// Name is the scenario's, and Executor what drives it; "": none is named.
 	Name, Executor string
 	VUs            int
 	Iterations     int64
-	// PerVU is how many of these each virtual user does; 0: there is no such limit.
+	// PerVU is how many of these each virtual user does; 0: no limit.
 	PerVU int64
 	// Duration is until its end, Start included.
 	Duration, Start time.Duration
@@ -78,8 +78,8 @@ var executors = map[string]func(*Load, *scenarioOptions) error{
 // executorNames returns the names of those that can be run.
 func executorNames() []string { return slices.Sorted(maps.Keys(executors)) }
 
-// readStages reads options.stages, which stand for a scenario of ramping-vus. How many virtual users
-// there are at the beginning is known when all options are read: see settle.
+// readStages reads options.stages, which are short for a scenario of ramping-vus. How many virtual
+// users there are at the beginning is known when all options are read: see settle.
 func (o *Options) readStages(raw json.RawMessage) error {
 	if err := decode(raw, &o.stages); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (o *Options) settle() error {
 	return o.RampFrom(max(1, o.VUs))
 }
 
-// Ramps says whether the load is that of options.stages.
+// Ramps reports whether the load is that of options.stages.
 func (o *Options) Ramps() bool { return len(o.stages) > 0 && len(o.Scenarios) == 0 }
 
 // RampFrom has the stages begin with so many virtual users.

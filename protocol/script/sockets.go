@@ -33,7 +33,7 @@ type session struct {
 	count   socketCount
 }
 
-// A socketCount is what came of a session. Messages are those that carry data.
+// A socketCount is the outcome of a session. Messages are those that carry data.
 type socketCount struct {
 	load.Request
 	err    error // there was no answer, or the connection was lost
@@ -53,7 +53,7 @@ func (s *session) system(name string) (string, bool) {
 	return "", false
 }
 
-// countSocket notes a session that is over.
+// countSocket notes a session that has ended.
 func (v *vu) countSocket(s *socketCount) {
 	if s.err != nil && v.ctx.Err() != nil {
 		return // the run ended, which is nobody's fault
@@ -119,15 +119,15 @@ func (s *session) check() {
 	}
 }
 
-// dialled is what came of a handshake.
+// dialled is the outcome of a handshake.
 type dialled struct {
-	conn   *ws.Socket // nil: there is none
+	conn   *ws.Socket // nil: not connected
 	answer *ws.Answer // nil: there was none
 	err    error
 	took   time.Duration
 }
 
-// dial opens the socket. It touches nothing of the script, which is told by answered.
+// dial opens the socket. It touches nothing of the script, which answered informs.
 func (s *session) dial(ctx context.Context) (d dialled) {
 	ctx, cancel := context.WithTimeoutCause(ctx, defaultTimeout, &errkind.Error{Kind: errkind.Timeout, Err: fmt.Errorf("no answer to the handshake within %v", defaultTimeout)})
 	defer cancel()
@@ -140,7 +140,7 @@ func (s *session) dial(ctx context.Context) (d dialled) {
 	return d
 }
 
-// answered notes what came of the handshake; a session without a socket is over.
+// answered notes the outcome of the handshake; a session without a socket is over.
 func (s *session) answered(d dialled) {
 	s.conn, s.began = d.conn, time.Now().Add(-d.took)
 	s.count.Service = d.took
@@ -158,7 +158,7 @@ func (s *session) answered(d dialled) {
 	}
 }
 
-// shaken is what came of a handshake, for examples.
+// shaken is the outcome of a handshake, for examples.
 type shaken struct{ text []byte }
 
 func (s *shaken) detail() []byte { return s.text }
@@ -248,7 +248,7 @@ func closeCode(err error) (code int, reason string) {
 	return 1006, ""
 }
 
-// unexpected says whether the end of a session is an error to scripts, and in which words.
+// unexpected reports whether the end of a session is an error to scripts, and in which words.
 func unexpected(err error) (string, bool) {
 	code, reason := closeCode(err)
 	if code == 1006 {

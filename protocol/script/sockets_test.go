@@ -218,7 +218,7 @@ func TestSocketsEndless(t *testing.T) {
 	}
 }
 
-// What a server does wrong ends the session with an error, and the iteration goes on.
+// A mistake of a server ends the session with an error, and the iteration goes on.
 func TestSocketsOfHostileServers(t *testing.T) {
 	hostile := map[string]string{"ends": "", "garbage": strings.Repeat("\xaa", 5000), "half a close": "\x88\x01\x03", "text of HTTP": "HTTP/1.1 200 OK\r\n\r\n"}
 	for _, m := range websockettest.Server.Mistakes(maxBody) {

@@ -12,10 +12,10 @@ import (
 )
 
 // Marks are how far a request has come, and when. Both engines set them, and the times of a request follow from
-// them in one place. All but the first field are since its begin.
+// them in one place. All but the first field are since its beginning.
 type marks struct {
 	began                      time.Time
-	connected                  bool          // a connection is there,
+	connected                  bool          // a connection is open,
 	got                        time.Duration // since then
 	wrote, first               time.Duration // the last byte of the request, the first of the answer; 0: not yet
 	lookup, connect, handshake time.Duration // took
@@ -52,7 +52,7 @@ type stopwatch struct {
 	idle                     bool          // the latest of them had been
 }
 
-// stale says whether an error ended a connection that had been idle before anything of an answer
+// stale reports whether an error ended a connection that had been idle before anything of an answer
 // came. net/http has sent again by then what may be.
 func (s *stopwatch) stale(err error) (stale bool) {
 	s.set(func(m *marks, _ time.Duration) {

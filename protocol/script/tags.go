@@ -33,7 +33,7 @@ type tagged interface {
 	system(name string) (value string, ok bool)
 }
 
-// has says whether a value has all of the tags.
+// has reports whether a value has all of the tags.
 func (v *vu) has(tags []tag, of tagged) bool {
 	for _, t := range tags {
 		if value, ok := v.tagOf(t.name, of); !ok || value != t.value {
@@ -130,7 +130,7 @@ func tagsOf(given map[string]any) (map[string]string, error) {
 	return tags, nil
 }
 
-// ownTags is an object with the tags that the script gives the virtual user: of all that it measures from then on.
+// ownTags is an object with the tags that the script gives the virtual user, for all that it measures afterwards.
 func (v *vu) ownTags() *sobek.Object {
 	if v.tags == nil {
 		v.tags = map[string]string{}
@@ -186,7 +186,7 @@ func (o *Options) readSystemTags(raw json.RawMessage) error {
 	return nil
 }
 
-// wants says whether what is measured has a tag if it is one of the system.
+// wants reports whether what is measured has a tag if it is one of the system.
 func (o *Options) wants(name string) bool {
 	if o.system == nil {
 		return !slices.Contains(otherTags, name)

@@ -10,8 +10,8 @@ import (
 	"contend/protocol/wire"
 )
 
-// What is measured has the tags of the system that options.systemTags names, by default all but the address of the
-// server; those that the script gives it has in any case.
+// Measurements have the tags of the system that options.systemTags names, by default all but the address of the
+// server; the script's own tags are always there.
 func TestSystemTags(t *testing.T) {
 	for _, tt := range []struct {
 		system string

@@ -17,7 +17,7 @@ import (
 type Threshold struct {
 	// Metric and Expression are the script's, and Claim is both together.
 	Metric, Expression, Claim string
-	// Abort ends the run as soon as the claim does not hold, from Delay on.
+	// Abort ends the run as soon as the claim does not hold, but not before Delay.
 	Abort bool
 	Delay time.Duration
 

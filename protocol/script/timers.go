@@ -23,7 +23,7 @@ type timer struct {
 	args  []sobek.Value
 }
 
-// timersModule is "k6/timers", whose functions are global, too.
+// timersModule is "k6/timers", whose functions are also global.
 func (v *vu) timersModule() exports {
 	t := &v.timers
 	clear := func(id int64) {

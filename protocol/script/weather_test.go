@@ -66,7 +66,7 @@ func TestThrown(t *testing.T) {
 	})
 }
 
-// Each form of exports is found, and text that looks like one is none.
+// Each form of exports is found, and text that only looks like one is ignored.
 func TestExports(t *testing.T) {
 	const text = "const text = `\nexport {\n  x as y\n};\nexport default 1;\n`;\n"
 	for name, script := range map[string]string{

@@ -10,8 +10,8 @@ import (
 	"github.com/grafana/sobek"
 )
 
-// webCrypto is the global crypto, as browsers have it: random numbers, and of crypto.subtle what keys are
-// for that load tests have (W3C, Web Cryptography API).
+// webCrypto is the global crypto, as browsers have it: random numbers, and the part of crypto.subtle that
+// load tests need for their keys (W3C, Web Cryptography API).
 func (v *vu) webCrypto() *sobek.Object {
 	promises := map[string]func(sobek.FunctionCall) sobek.Value{
 		"digest": func(call sobek.FunctionCall) sobek.Value {

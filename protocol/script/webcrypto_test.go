@@ -63,7 +63,7 @@ func TestWebCrypto(t *testing.T) {
 	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) { comesTo(t, drive, webExpressions) })
 }
 
-// What another program signs is verified, as a token of ES256 would be.
+// A signature of another program is verified, as a token of ES256 would be.
 func TestWebKeys(t *testing.T) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

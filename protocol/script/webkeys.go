@@ -171,7 +171,7 @@ func (v *vu) importKey(call sobek.FunctionCall) sobek.Value {
 	return v.keyObject(k)
 }
 
-// fits says why a key of a pair is none of its algorithm, or of the curve that was named, if any was.
+// fits says why a key of a pair does not belong to its algorithm, or to the curve, if one was named.
 func (k *webKey) fits(curve sobek.Value) error {
 	switch public := k.public.(type) {
 	case *rsa.PublicKey:

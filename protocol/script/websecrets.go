@@ -92,7 +92,7 @@ func (v *vu) digested(k *webKey, algorithm sobek.Value, data []byte) (crypto.Has
 	return hash, h.Sum(nil)
 }
 
-// salted are the options of RSA-PSS: saltLength, in bytes. There is none of 0, which means another thing here.
+// salted are the options of RSA-PSS: saltLength, in bytes, but not 0, which means something else here.
 func (v *vu) salted(algorithm sobek.Value, hash crypto.Hash) *rsa.PSSOptions {
 	return &rsa.PSSOptions{SaltLength: v.parameter("RSA-PSS", algorithm.ToObject(v.rt), "saltLength", hash.Size(), 1, 512), Hash: hash}
 }
@@ -172,7 +172,7 @@ func (v *vu) iv(what string, parameters *sobek.Object, name string) []byte {
 	return iv
 }
 
-// part is a parameter that has bytes; nil: it is not there.
+// part is a parameter that has bytes; nil: it is missing.
 func (v *vu) part(what string, parameters *sobek.Object, name string) []byte {
 	value := parameters.Get(name)
 	if value == nil || !isObject(value) {

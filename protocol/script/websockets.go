@@ -96,7 +96,7 @@ func (w *webSocket) define(url string) {
 	}
 }
 
-// unsent is 0 while there is no connection: nothing can be sent then.
+// unsent is 0 without a connection: nothing can be sent then.
 func (w *webSocket) unsent() int {
 	if w.state == connecting || w.conn == nil {
 		return 0
@@ -124,7 +124,7 @@ func (w *webSocket) addEventListener(event string, function sobek.Value) {
 	w.listeners.add("addEventListener", event, function)
 }
 
-// emit calls what is there for an event: first its on function.
+// emit calls the handlers of an event: first its on function.
 func (w *webSocket) emit(event string, values exports) error {
 	all := exports{"type": event, "target": w.this, "timestamp": float64(time.Now().UnixMicro()) / 1000}
 	for name, value := range values {
@@ -160,7 +160,7 @@ func (w *webSocket) shaken(d dialled) error {
 	return w.emit("open", nil)
 }
 
-// got hands out what was received; messages behind a close are not.
+// got hands out what was received, without messages after a close.
 func (w *webSocket) got(r ws.Received) error {
 	switch {
 	case r.Op == ws.Ping:

@@ -80,8 +80,8 @@ func (c *Config) data() ([]byte, error) {
 	return content, nil
 }
 
-// address reads the URL, in which {{addr}} may stand for a subject's host:port, and
-// {{port}} for its port.
+// address reads the URL, in which {{addr}} may replace a subject's host:port, and
+// {{port}} its port.
 func (c *Config) address() (string, error) {
 	u, err := url.Parse(strings.NewReplacer("{{addr}}", "host:1", "{{port}}", "1").Replace(c.URL))
 	if err != nil || u.Scheme != "tcp" || u.Hostname() == "" || u.Port() == "" || strings.Trim(u.Path, "/") != "" ||
@@ -103,7 +103,7 @@ func Open(_ context.Context, c Config, around wire.Surroundings) (load.Target, e
 }
 
 // Escaped are bytes whose text form has the escapes \r, \n, \t, \\ and \xHH.
-// Everything else stands for itself.
+// All other characters are literal.
 type Escaped []byte
 
 // UnmarshalText reads the text form.
@@ -124,7 +124,7 @@ func (e *Escaped) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// escape reads what follows a backslash. Size 0 is no escape.
+// escape reads what follows a backslash. Size 0 means that it is not an escape.
 func escape(text string) (b byte, size int) {
 	if text == "" {
 		return 0, 0

@@ -63,7 +63,7 @@ func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, er
 }
 
 // NewVU makes a virtual user and connects it, unless each iteration has a connection
-// of its own. One that cannot be opened is no error: the iteration tries again.
+// of its own. One that cannot be opened is not an error: the iteration tries again.
 func (t *Target) NewVU(ctx context.Context, _ int) (load.VU, error) {
 	v := &vu{target: t, conversation: conversation{config: &t.config}, in: make([]byte, readBuffer)}
 	v.watch.Interrupt = v.interrupt
@@ -96,7 +96,7 @@ type conversation struct {
 	got      int64
 	tail     []byte // the last bytes of the answer, in which Until may have begun
 	outcome  load.Outcome
-	said     load.Content // nothing but its length
+	said     load.Content // only its length
 }
 
 // Open has nothing to say before the first iteration.
@@ -188,7 +188,7 @@ type vu struct {
 	mu   sync.Mutex // guards conn between Do and interrupt
 	conn net.Conn   // nil: not connected
 
-	// Of the iteration in flight, as the conversation tells it.
+	// About the iteration in flight, as the conversation reports it.
 	begin, first time.Time
 	done         *load.Outcome
 }

@@ -67,7 +67,7 @@ func overBothEngines(t *testing.T, test func(t *testing.T, run func(Config, load
 	t.Run("event loop", func(t *testing.T) { test(t, run(t, load.EventLoop)) })
 }
 
-// echo answers each line by itself, in as many writes as pieces.
+// echo answers each line separately, in as many writes as pieces.
 func echo(pieces int) func(net.Conn) {
 	return func(conn net.Conn) {
 		from := bufio.NewReader(conn)

@@ -12,9 +12,9 @@ import (
 // server that never shakes hands adds to a run.
 const earlyDialTimeout = 250 * time.Millisecond
 
-// EarlyDial connects virtual users before the clock starts, until the first
-// attempt that fails, so that not each of them waits for a server that is not there.
-// The zero value is ready; it may be used concurrently.
+// EarlyDial connects virtual users before the clock starts, until the first attempt
+// that fails, so that not each of them waits for a missing server. The zero value is
+// ready; it may be used concurrently.
 type EarlyDial struct{ failed atomic.Bool }
 
 // Try calls connect, unless an attempt has failed before.
@@ -39,7 +39,7 @@ type Deadline struct {
 }
 
 // Next returns whether the connection's deadline has to move, and where to: for an
-// iteration that began at now after the epoch; a timeout of 0 is none.
+// iteration that began at now after the epoch; a timeout of 0 means no timeout.
 func (d *Deadline) Next(epoch time.Time, now, timeout time.Duration) (at time.Time, moves bool) {
 	if d.set && d.at-now >= timeout {
 		return time.Time{}, false

@@ -20,14 +20,14 @@ const (
 	forceClosed  = "connection force closed"
 )
 
-// ClosedIdle says whether the server had closed an idle connection of HTTP/1.1 when it was used again.
+// ClosedIdle reports whether the server had closed an idle connection of HTTP/1.1 when it was used again.
 func ClosedIdle(err error) bool { return says(err, closedIdle) }
 
-// ShutsDown says whether the server did nothing with a request of HTTP/2, because it shuts down and
+// ShutsDown reports whether the server did nothing with a request of HTTP/2, because it shuts down and
 // names the last stream that it takes (RFC 9113, section 6.8).
 func ShutsDown(err error) bool { return says(err, shutsDown) }
 
-// IsGone says whether a connection of HTTP/2 ended before a complete answer.
+// IsGone reports whether a connection of HTTP/2 ended before a complete answer.
 func IsGone(err error) bool {
 	return says(err, goneAway, pingLost, closed, notUsable, neverStarted, forceClosed)
 }

@@ -14,7 +14,7 @@ type Conn interface {
 	Close() error
 }
 
-// A comparableConn is a Conn, or zero where there is none.
+// A comparableConn is a Conn, or zero for no connection.
 type comparableConn interface {
 	comparable
 	Conn
@@ -70,7 +70,7 @@ type Slot[C comparableConn] struct {
 
 	mu      sync.Mutex
 	conn    C           // zero: never connected, or taken
-	attempt *attempt[C] // to connect, nil: none is on its way
+	attempt *attempt[C] // to connect, nil: none is under way
 }
 
 // An attempt to connect has a result when done is closed.

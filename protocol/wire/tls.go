@@ -9,10 +9,10 @@ import (
 	"contend/setting"
 )
 
-// TLS says whom to trust, who we are, and which handshakes are allowed. The
-// zero value trusts the system's authorities and checks the certificate against
-// the URL's host. Sessions are not resumed: a new connection means a full
-// handshake.
+// TLS says which authorities to trust, who we are, and which handshakes are
+// allowed. The zero value trusts the system's authorities and checks the
+// certificate against the URL's host. Sessions are not resumed: a new
+// connection means a full handshake.
 type TLS struct {
 	// CA holds the trusted authorities in PEM form; empty means the system's.
 	CA []byte

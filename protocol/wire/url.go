@@ -130,7 +130,7 @@ func (o Origin) TLS(t TLS, protocols ...string) (*tls.Config, error) {
 	return nil, nil
 }
 
-// HideUser hides what stands before an @ in a URL: it may be a password.
+// HideUser hides what precedes an @ in a URL: it may be a password.
 func HideUser(text string) string {
 	at := strings.LastIndexByte(text, '@')
 	if at < 0 {

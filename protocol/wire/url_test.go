@@ -25,7 +25,7 @@ func TestParseURL(t *testing.T) {
 	}
 }
 
-// What can be sent as it is written is, whatever has to be escaped beside it.
+// What can be sent as it is written is sent so, whatever else has to be escaped.
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"http://h/a%2Fb":                      "/a%2Fb",

@@ -19,8 +19,8 @@ type Config struct {
 	// information, because URLs are printed in reports: send an Authorization
 	// header.
 	URL string `json:"target" file:"url" flag:"-"`
-	// Header is sent with the handshake, beside the fields that it needs.
-	// A field Host overrides the URL's.
+	// Header is sent with the handshake, in addition to the fields that it needs. A
+	// field Host overrides the URL's.
 	Header []wire.Field `file:"header" list:"repeat"`
 	// Subprotocols are offered to the server, the preferred one first. The
 	// server may choose none of them.
@@ -34,9 +34,9 @@ type Config struct {
 	// Match says which answer belongs to which message; empty means ByOrder.
 	Match Match `file:"match" oneof:"order,id" default:"order" words:"WebSocket: match responses to messages by *order* or by id"`
 	// IDPath is where Message, then a JSON document, has its id, in the language of
-	// package protocol/jsonpath: "$.id", "$.header['x'][0]". What stands there is
-	// replaced by 1, 2, 3 … for each connection, as a string if a string stands
-	// there. It is set if Match is ByID.
+	// package protocol/jsonpath: "$.id", "$.header['x'][0]". The value there is
+	// replaced by 1, 2, 3 … for each connection, as a string if it is a string.
+	// It is set if Match is ByID.
 	IDPath string `file:"id_path" words:"WebSocket: JSON *path* of the id in messages, such as $.id"`
 	// AnswerIDPath is where answers have the id; empty means IDPath.
 	AnswerIDPath string `file:"answer_id_path" words:"WebSocket: JSON *path* of the id in responses, if it differs"`
@@ -91,8 +91,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// check finds what is wrong with the fields that stand for themselves. The
-// defaults are filled in.
+// check finds what is wrong with the fields on their own. The defaults are
+// filled in.
 func (c Config) check() error {
 	errs := []error{setting.Check(c)}
 	wrong := func(field any, format string, args ...any) {

@@ -43,7 +43,7 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// The id replaces what stands in the message, as a string where one stood.
+// The id replaces the value in the message, as a string if that was one.
 func TestMessagesCarryTheID(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"id": 0, "x": 1}`:      `{"id": 42, "x": 1}`,

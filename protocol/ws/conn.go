@@ -128,8 +128,8 @@ func (c *conn) begin(ctx context.Context, k *call, timeout time.Duration) error 
 }
 
 // write sends what is in the outbox. c.mu is held when it is called and when it
-// returns. What came into the outbox meanwhile is left to another goroutine, so
-// that the caller's own answer does not wait for others' messages.
+// returns. What is added to the outbox in between is left to another goroutine,
+// so that the caller's own answer does not wait for others' messages.
 func (c *conn) write(now, timeout time.Duration) {
 	c.writing = true
 	c.writeOnce(now, timeout)

@@ -10,8 +10,8 @@ import (
 	"github.com/gobwas/ws/wsflate"
 )
 
-// offer is permessage-deflate of which every message stands for itself: a
-// window per connection would cost 40 kB and more of each of them.
+// offer is permessage-deflate with each message compressed on its own: a window
+// would cost each connection 40 kB and more.
 func offer() []httphead.Option {
 	return []httphead.Option{wsflate.DefaultParameters.Option()}
 }

@@ -35,7 +35,7 @@ func (t *Target) connect(ctx context.Context) (*conn, error) {
 	return c, err
 }
 
-// open opens a connection of which nobody reads yet.
+// open opens a connection that nobody reads yet.
 func (t *Target) open(ctx context.Context) (*conn, error) {
 	wire, stream, err := t.stream(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func (t *Target) shakeHands(ctx context.Context, stream net.Conn) (*conn, error)
 	return newConn(t, stream, early, deflates), nil
 }
 
-// upgrade shakes hands over a stream, until ctx is done. It returns what came behind the
+// upgrade shakes hands over a stream, until ctx is done. It returns what came after the
 // answer, and whether messages may be compressed.
 func upgrade(ctx context.Context, stream net.Conn, d ws.Dialer, u *url.URL) (early []byte, deflates bool, err error) {
 	interrupted := make(chan struct{})
@@ -133,7 +133,7 @@ func takeEarly(early *bufio.Reader) []byte {
 		return nil
 	}
 	defer ws.PutReader(early)
-	first, _ := early.Peek(early.Buffered()) // no error: they are there
+	first, _ := early.Peek(early.Buffered()) // without an error: they have arrived
 	return bytes.Clone(first)
 }
 

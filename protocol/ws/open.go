@@ -11,8 +11,8 @@ import (
 	"contend/setting"
 )
 
-// Validate returns every mistake in what is asked for that can be seen without
-// opening anything, but for those that New finds.
+// Validate returns every mistake that can be seen without opening anything,
+// except those that New finds.
 func (c *Config) Validate() error {
 	at := setting.At(c, &c.Checks)
 	errs := []error{c.Common.Check(c.Message), check.Each(at, c.Checks)}

@@ -10,7 +10,7 @@ import (
 type queue struct {
 	byID bool
 	ids  map[uint64]*call
-	list []*call // from head on
+	list []*call // starting at head
 	head int
 }
 
@@ -25,7 +25,7 @@ func (q *queue) push(k *call) {
 	q.ids[k.id] = k
 }
 
-// take removes the call of the id, or the oldest, and returns nil if there is none.
+// take removes the call of the id, or the oldest, and returns nil if there are no calls.
 func (q *queue) take(id uint64) *call {
 	if q.byID {
 		k := q.ids[id]

@@ -125,8 +125,8 @@ func TestReceiveCountsMessages(t *testing.T) {
 			}))
 			target := newTarget(t, Config{URL: "ws://" + addr, Connections: connections, Mode: Receive, Check: contains("news")})
 			r := run(t, target, load.Plan{VUs: 4, Iterations: 400, Timeout: 10 * time.Second})
-			// 400 messages are four connections' worth. A close that comes while
-			// somebody waits is an error, one that comes between is none.
+			// 400 messages are four connections' worth. A close that comes while somebody
+			// waits is an error, one between two messages is not.
 			closed := r.Errored[errkind.Closed]
 			if r.Completed+closed != 400 || r.Errored[errkind.Closed] > 4*4 {
 				t.Errorf("completed %d, errored %v", r.Completed, r.Errored)
@@ -154,7 +154,7 @@ func TestMessagesNobodyWaitsForArePassedOver(t *testing.T) {
 	}
 }
 
-// What messages are like is recorded of those that are right answers.
+// The kinds of messages are recorded of right answers only.
 func TestAnswersAreRecorded(t *testing.T) {
 	const n, size = 12, 5
 	of := func(kind string, checked int64) *load.Answers {

@@ -73,8 +73,8 @@ type Answer struct {
 	Body   []byte // of a refusal, its beginning
 }
 
-// DialSocket opens a WebSocket of a URL of ws or wss. A server that refuses it has an answer, and
-// there is neither socket nor error. The options are those that Check takes.
+// DialSocket opens a WebSocket of a URL of ws or wss. If the server refuses it, the answer is
+// returned without a socket and without an error. The options are those that Check takes.
 func DialSocket(ctx context.Context, u *url.URL, o SocketOptions) (*Socket, *Answer, error) {
 	socket, stream, err := dialStream(ctx, u, &o)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *heardStream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readAnswer reads an answer after those that only inform, and what came of the body of a refusal.
+// readAnswer reads an answer after those that only inform, and what has arrived of the body of a refusal.
 func readAnswer(from io.Reader) (*Answer, error) {
 	buffered := bufio.NewReader(from)
 	r, err := http.ReadResponse(buffered, nil)

@@ -155,7 +155,7 @@ func (s *Socket) Send(op ws.OpCode, data []byte) error {
 	return nil
 }
 
-// SendClose sends a close frame behind what was sent before; 1005 is one without a code. The server has
+// SendClose sends a close frame after what was sent before; 1005 is one without a code. The server has
 // five seconds to answer it.
 func (s *Socket) SendClose(code int, reason string) error {
 	s.mu.Lock()
@@ -182,7 +182,7 @@ func (s *Socket) Unsent() int {
 	return s.unsent
 }
 
-// write has somebody write what is there. s.mu is held.
+// write has somebody write what is waiting. s.mu is held.
 func (s *Socket) write() {
 	if s.writing || s.ended {
 		return
@@ -198,7 +198,7 @@ func (s *Socket) write() {
 	})
 }
 
-// writeOnce writes what is there. s.mu is held when it is called and when it returns.
+// writeOnce writes what is waiting. s.mu is held when it is called and when it returns.
 func (s *Socket) writeOnce() {
 	if s.pong != nil {
 		s.out.append(ws.OpPong, false, s.pong)

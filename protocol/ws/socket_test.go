@@ -46,7 +46,7 @@ func TestACloseWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// What a server does not read waits, up to a bound, and is given up after the patience.
+// Messages that a server does not read wait, up to a bound, and are given up after the patience.
 func TestASocketOfAServerThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := socketOf(t)

@@ -52,7 +52,7 @@ func (v *vu) Do(ctx context.Context) (load.Outcome, error) {
 	if c := v.slot.Get(); c != nil {
 		v.call.start = start
 		v.arm(start, start)
-		// If the connection has failed meanwhile, nothing was sent.
+		// If the connection has failed by now, nothing was sent.
 		if c.begin(ctx, &v.call, v.timeout) == nil {
 			return v.await(ctx, c)
 		}

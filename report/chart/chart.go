@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// An Axis says what lies along one side of a picture.
+// An Axis describes one side of a picture.
 type Axis struct {
 	Label string // with the unit
 	Scale Scale
@@ -35,7 +35,7 @@ const (
 
 // A Series is drawn in one colour and form.
 type Series struct {
-	Name   string // in the legend; "": it is not there
+	Name   string // in the legend; "": not in it
 	Style  Style
 	Colour int // 0 to Colours−1
 	Small  bool
@@ -55,21 +55,21 @@ type Point struct {
 
 // A Band is a part of an axis that is shaded.
 type Band struct {
-	AlongX   bool // it lies from From to To on the x axis; else on the y axis
+	AlongX   bool // it extends from From to To on the x axis; else on the y axis
 	From, To float64
 	Text     string
 }
 
 // A Mark is a line across the picture.
 type Mark struct {
-	AlongX bool // it stands at At on the x axis; else it lies at At of the y axis
+	AlongX bool // it is vertical, at At on the x axis; else horizontal, at At of the y axis
 	At     float64
 	Text   string
 }
 
 // A Chart is a picture of series over two axes. The zero value is an empty one.
 type Chart struct {
-	Alt    string // what the picture shows, in words for who does not see it
+	Alt    string // what the picture shows, in words for those who cannot see it
 	X, Y   Axis
 	Series []Series
 	Bands  []Band
@@ -147,7 +147,7 @@ func (c *Chart) axes() (x, y *scaled) {
 	return x, y
 }
 
-// headroom is what texts at lines that stand need above all points.
+// headroom is what texts at vertical lines need above all points.
 func (c *Chart) headroom() float64 {
 	for _, m := range c.Marks {
 		if m.AlongX && m.Text != "" {
@@ -291,7 +291,7 @@ func n(x float64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.1f", x), "0"), ".")
 }
 
-// finite says whether a value can be drawn: differences of what can must not overflow.
+// finite reports whether a value can be drawn: differences of what can must not overflow.
 func finite(x float64) bool { return math.Abs(x) < 1e150 }
 
 // textWidth is about how wide a text of ticks is.

@@ -16,11 +16,11 @@ type Rows struct {
 // A Row is one of them.
 type Row struct {
 	Name   string
-	Value  float64 // not finite: there is none
+	Value  float64 // not finite: no value
 	Text   string  // the value in words
 	Note   string
 	Colour int
-	Faint  bool // it must not be believed
+	Faint  bool // the result is INVALID
 	// Low and High are the ends of its interval; equal: it has none.
 	Low, High float64
 }

@@ -93,7 +93,7 @@ func (s *scaled) widen() {
 
 func (s *scaled) empty() bool { return s.low > s.high }
 
-// at is where a value lies; beyond the ends at these.
+// at is the position of a value; values beyond an end are put there.
 func (s *scaled) at(x float64) float64 {
 	v := s.Scale.of(x)
 	if math.IsNaN(v) {
@@ -126,8 +126,8 @@ func (s *scaled) every() []tick {
 	return list
 }
 
-// decades are powers of ten, with 2 and 5 times them where there are few, and round numbers
-// where there is none.
+// decades are powers of ten, with 2 and 5 times them where there are few, or round numbers
+// where the scale contains no power of ten.
 func (s *scaled) decades() []float64 {
 	for _, factors := range [][]float64{{1}, {1, 2, 5}} {
 		var values []float64
@@ -146,7 +146,7 @@ func (s *scaled) decades() []float64 {
 	return multiples(low, high, nice((high-low)/4.5))
 }
 
-// multiples are those of a step from low to high, 20 at the most.
+// multiples are the multiples of a step from low to high, at most 20.
 func multiples(low, high, step float64) []float64 {
 	var values []float64
 	first := math.Ceil(low / step)
@@ -156,7 +156,7 @@ func multiples(low, high, step float64) []float64 {
 	return values
 }
 
-// nice is the least of 1, 2 and 5 times a power of ten that is no less than x.
+// nice is the least of 1, 2 and 5 times a power of ten that is at least x.
 func nice(x float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(x)))
 	for _, f := range []float64{1, 2, 5} {

@@ -42,7 +42,7 @@ var ReportScript = uPlot + closely + report
 // A Report is what is filled into the page of one, as HTML.
 type Report struct {
 	Title, Mood, Answer, Figures, Environment string
-	CSS                                       string // beside that of all pages
+	CSS                                       string // added to the CSS of all pages
 	Script                                    string // itself; "": none
 }
 
@@ -60,8 +60,8 @@ func (r Report) HTML() string {
 // liveScript is what the page of a command under way runs.
 var liveScript = uPlot + closely + live
 
-// What a page may do that is shown under way: nothing is to be put around it, and its own script
-// asks for what is new. The report in its place says what it needs itself.
+// framed says what a page may do while a command runs: it may not be put in a frame, and its own
+// script asks for news. The report that replaces it has a policy of its own.
 const framed = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 var policy = "default-src 'none'; connect-src 'self'; img-src data:; style-src 'unsafe-inline'; script-src '" + hash(liveScript) + "'; " + framed

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// A Live is a page that shows what is under way to browsers on this machine, and the report
-// once it is there. Its address has a token that nobody else on the machine knows, and what
-// comes by another name of the host is refused, so that no page of elsewhere reads it. What is
-// shown waits for no browser, and only the newest of it is kept. It is safe for concurrent use.
+// A Live is a page that shows progress to browsers on this machine, and the report once it is
+// complete. Its address has a token that nobody else on the machine knows, and requests that
+// use another name of the host are refused, so pages of other sites cannot read it. The page
+// waits for no browser and keeps only its newest state. It is safe for concurrent use.
 type Live struct {
 	listener net.Listener
 	server   *http.Server
@@ -28,7 +28,7 @@ type Live struct {
 	state    [2]event // the moment, and its figures
 	changed  chan struct{}
 	browsers map[*browser]bool
-	// paused is set where browsers are sent to only between blocks, and now is none.
+	// paused is set while a block runs, if browsers get updates only between blocks.
 	paused bool
 	report []byte
 	due    int // browsers that have been told that there is a report, and not been given it
@@ -84,8 +84,8 @@ func Listen(command, css string) (*Live, error) {
 // Address is where the page is.
 func (l *Live) Address() string { return "http://" + l.listener.Addr().String() + l.root }
 
-// local refuses requests that name another host, as those of a page of elsewhere do whose name
-// was made to stand for this machine.
+// local refuses requests that name another host, as those of other sites do whose name was
+// made to resolve to this machine.
 func (l *Live) local(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != l.listener.Addr().String() {
@@ -102,7 +102,7 @@ func (l *Live) local(next http.Handler) http.Handler {
 	})
 }
 
-// Watched says whether there is a browser.
+// Watched reports whether there is a browser.
 func (l *Live) Watched() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,8 +136,8 @@ func (e *event) next(kind string, content any) {
 	e.number++
 }
 
-// ShowBetween tells browsers what is known now, and returns when they have been sent it, or after
-// 100 ms. From the first call on nothing is sent but during a call, until the end.
+// ShowBetween sends browsers what is known now, and returns when they have it, or after 100 ms.
+// Once it has been called, nothing is sent outside its calls until the end.
 func (l *Live) ShowBetween(m Moment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,7 +153,7 @@ func (l *Live) ShowBetween(m Moment) {
 	}
 }
 
-// behind says whether a browser has not been sent everything.
+// behind reports whether a browser has not been sent everything.
 func (l *Live) behind() bool {
 	for b := range l.browsers {
 		if b.taking || len(l.news(b)) > 0 {
@@ -163,7 +163,7 @@ func (l *Live) behind() bool {
 	return false
 }
 
-// wait waits until something has changed; false: it is over before.
+// wait waits until something has changed; false: the time was up before.
 func (l *Live) wait(over <-chan time.Time) bool {
 	changed := l.changed
 	l.mu.Unlock()
@@ -181,8 +181,8 @@ func (l *Live) tell() {
 	l.changed = make(chan struct{})
 }
 
-// End gives the report to the browsers that are there, and closes the page: after wait at the
-// most, at once where there are none.
+// End sends the report to the connected browsers and closes the page: after wait at most, at
+// once if no browser is connected.
 func (l *Live) End(report []byte, wait time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
@@ -259,7 +259,7 @@ func (l *Live) events(w http.ResponseWriter, r *http.Request) {
 	defer l.mu.Unlock()
 	delete(l.browsers, b)
 	if l.report != nil && (err != nil || text == nil) {
-		l.due-- // it left before it was told, and will not come for the report
+		l.due-- // it left before it heard of the report, and will not come for it
 	}
 	l.tell()
 }

@@ -41,8 +41,8 @@ func get(t *testing.T, url, host string) (int, string) {
 	return answer.StatusCode, string(body)
 }
 
-// Nobody reads the page without its token, or by the name of another host; and what stands on
-// the command line is text there.
+// Nobody reads the page without its token, or by the name of another host; and the command
+// line is shown as text.
 func TestOnlyWithItsAddress(t *testing.T) {
 	l := listen(t)
 	root := l.Address()[:strings.Index(l.Address()[len("http://"):], "/")+len("http://")]
@@ -62,7 +62,7 @@ func TestOnlyWithItsAddress(t *testing.T) {
 	}
 }
 
-// What the page may do is said before its first byte: run its own scripts, and ask here for what is new.
+// The page declares what it may do before its first byte: run its own scripts, and ask this server for news.
 func TestPolicy(t *testing.T) {
 	answer, err := http.Get(listen(t).Address())
 	if err != nil {
@@ -132,8 +132,8 @@ func (w watcher) expect(t *testing.T, events ...string) {
 	}
 }
 
-// A browser that comes late is told what is known, is told what is new, and is given the report
-// before the page goes.
+// A browser that comes late gets what is known, then what is new, and finally the report before
+// the page goes.
 func TestFromTheFirstMomentToTheReport(t *testing.T) {
 	l := listen(t)
 	if l.Watched() {
@@ -163,8 +163,8 @@ func TestFromTheFirstMomentToTheReport(t *testing.T) {
 	<-ended
 }
 
-// While blocks are measured nothing is sent, also to browsers that come meanwhile; between them all
-// are sent what is known then, and the end comes whenever it comes.
+// While blocks are measured nothing is sent, not even to browsers that connect during one; between
+// them all get what is known then, and the end is sent whenever it comes.
 func TestBetweenBlocks(t *testing.T) {
 	l := listen(t)
 	l.WaitFor(time.Minute)
@@ -203,7 +203,7 @@ func TestBrowsersAreNotWaitedFor(t *testing.T) {
 	}
 }
 
-// Where there is no browser nothing waits, and for one that never fetches the report only so long.
+// Without a browser nothing waits, and a browser that never fetches the report is waited for only so long.
 func TestBrowsersAreNotWaitedForForEver(t *testing.T) {
 	listen(t).End([]byte("r"), time.Hour)
 	l := listen(t)

@@ -223,7 +223,7 @@ func TestGRPCDrain(t *testing.T) {
 			Increment(timeout(t), &counterpb.IncrementBy{Value: -1})
 		return status.Code(err) == codes.Unavailable
 	})
-	for err == nil { // NOT_SERVING may or may not be told before the stream ends
+	for err == nil { // NOT_SERVING may or may not arrive before the stream ends
 		_, err = watch.Recv()
 	}
 	close(stuck.release)

@@ -10,19 +10,19 @@ import (
 	"contend/guard"
 )
 
-// A change is the state behind a guard, and what one increment made of it.
+// A change is the guarded state, and what one increment made of it.
 type change struct {
 	value int64
 	at    int64 // Unix time in seconds
 }
 
-// A guarded counter is one behind one guard design. An error means that nothing was
-// changed.
+// A guarded counter is protected by one guard design. An error means that nothing
+// was changed.
 //
-// No context leads to the guard. A wait there is short and always ends with an
-// answer or with Close, whereas a context that can be done costs a queue a
-// select for every call and a lock nothing: it would be part of the difference
-// between designs.
+// No context is passed to the guard. A wait there is short and always ends with an
+// answer or with Close, whereas a context that can be done costs a queue a select
+// for every call and a lock nothing: it would be part of the difference between
+// designs.
 type guarded interface {
 	// increment adds n and returns the caller's own change.
 	increment(n int64) (change, error)
@@ -31,8 +31,8 @@ type guarded interface {
 	Close() error
 }
 
-// newGuarded returns a counter at zero behind design, whose name may be in any
-// letter case.
+// newGuarded returns a counter at zero guarded by design, whose name may be in
+// any letter case.
 func newGuarded(design string) (guarded, error) {
 	d, err := guard.Lookup(design)
 	if err != nil {

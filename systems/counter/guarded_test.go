@@ -38,7 +38,7 @@ func TestGuardedCounterIsConsistentUnderEveryDesign(t *testing.T) {
 	}
 }
 
-// incrementMany checks that every time lies between the call and its answer.
+// incrementMany checks that every time is between the call and its answer.
 func incrementMany(t *testing.T, counter guarded, n int) []change {
 	got := make([]change, n)
 	for i := range got {

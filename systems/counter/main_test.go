@@ -108,7 +108,7 @@ func httpOnly() Config { return Config{HTTPAddr: "127.0.0.1:0"} }
 
 func grpcOnly(design string) Config { return Config{GRPCAddr: "127.0.0.1:0", Guard: design} }
 
-// isEnd tells whether a connection has ended, which one on which nothing comes has not.
+// isEnd reports whether a connection has ended, which one on which nothing comes has not.
 func isEnd(err error) bool { return err != nil && !errors.Is(err, os.ErrDeadlineExceeded) }
 
 // dial opens a plain connection that is closed at the end of the test.

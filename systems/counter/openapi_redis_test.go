@@ -63,8 +63,8 @@ func tell(t *testing.T, addr, command string) {
 	}
 }
 
-// What the description promises of keys and of answers without a change, with a real
-// Redis that takes its time and dies.
+// The promises of the description about keys and about answers without a change,
+// with a real Redis that takes its time and dies.
 func TestDescribedAnswersOfARealRedis(t *testing.T) {
 	redis := redistest.Start(t)
 	const design = "redis-combining"

@@ -157,7 +157,7 @@ func TestEveryServedPathIsDescribed(t *testing.T) {
 	}
 }
 
-// servedPaths reads the constants of the paths, but for the prefix of designs.
+// servedPaths reads the constants of the paths, except the prefix of designs.
 func servedPaths(t *testing.T) (paths []string) {
 	file, err := parser.ParseFile(token.NewFileSet(), "route.go", nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -329,8 +329,8 @@ func (p provocation) check(t *testing.T, s *running, d description, a answer) {
 	}
 }
 
-// ask returns false where the server closed the connection without a word, as
-// it may with a slow request of which nothing has arrived.
+// ask returns false if the server closed the connection without a response, as
+// it may with a slow request before anything has arrived.
 func (p provocation) ask(t *testing.T, s *running, a answer) (answer, bool) {
 	t.Helper()
 	c := dial(t, s.httpAddr())
@@ -413,7 +413,7 @@ func answered(ctx *fasthttp.RequestCtx) answer {
 	return answer{string(ctx.Method()), string(ctx.Path()), ctx.Response.StatusCode(), header, string(ctx.Response.Body())}
 }
 
-// allowsKey tells whether the description allows an idempotency key.
+// allowsKey reports whether the description allows an idempotency key.
 func (d description) allowsKey(key string) bool {
 	schema := d.Components.Parameters["IdempotencyKey"].Value.Schema.Value
 	return schema.VisitJSON(key, openapi3.EnableJSONSchema2020()) == nil

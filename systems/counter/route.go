@@ -30,8 +30,8 @@ type statusRoute struct {
 	path   string
 	own    guarded // nil where the counter is shared
 	stamps stamper
-	// answered counts the answers of a shared counter. A counter of its own does
-	// it by itself.
+	// answered counts the answers of a shared counter. A counter of its own counts
+	// them itself.
 	answered *atomic.Int64
 }
 
@@ -68,7 +68,7 @@ func newStatusRoutes() (map[string]*statusRoute, error) {
 }
 
 // canonical returns path with the name of its design in the spelling of the
-// table, or why there is no such counting path.
+// table, or why it is not a counting path.
 func canonical(path string) (string, *problem) {
 	name, found := strings.CutPrefix(path, pathDesigns)
 	if !found || name == "" || strings.Contains(name, "/") {
@@ -81,7 +81,7 @@ func canonical(path string) (string, *problem) {
 	return pathDesigns + design, nil
 }
 
-// A problem is why there is no status to answer.
+// A problem is why the request has no status as its answer.
 type problem struct {
 	code int
 	text string

@@ -42,8 +42,8 @@ type rpc struct {
 	log      *slog.Logger
 }
 
-// newRPC returns the gRPC side with a counter of its own behind design, or with
-// the shared one if there is one.
+// newRPC returns the gRPC side with a counter of its own guarded by design, or
+// with the shared one if it is set.
 func newRPC(ln net.Listener, design string, s *sharing, log *slog.Logger) (*rpc, error) {
 	r := &rpc{ln: ln, health: health.NewServer(), shared: s, draining: make(chan struct{}), log: log}
 	if s == nil {

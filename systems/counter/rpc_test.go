@@ -106,7 +106,7 @@ func incrementOnce(t *testing.T, client counterpb.IncrementCounterClient) (n int
 	return n
 }
 
-// TestIncrementByReflection knows nothing but the name of the service.
+// TestIncrementByReflection only knows the name of the service.
 func TestIncrementByReflection(t *testing.T) {
 	cc := connect(t, start(t, grpcOnly("mutex")))
 	stream, err := reflectionpb.NewServerReflectionClient(cc).ServerReflectionInfo(timeout(t))

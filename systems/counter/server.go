@@ -20,7 +20,7 @@ import (
 	"contend/systems/counter/redis"
 )
 
-// A Config says where to serve and behind which guard.
+// A Config says where to serve and with which guard.
 type Config struct {
 	// httpAddr and grpcAddr are host:port; port 0 picks a free one, the empty
 	// string turns that side off. At least one must be set.
@@ -29,10 +29,10 @@ type Config struct {
 	// HTTP and GRPC, if set, are listened on in place of the addresses. The server
 	// closes them, also if Listen fails.
 	HTTP, GRPC net.Listener
-	// Guard is the design behind gRPC, in any letter case. It must be set if
-	// gRPC is served. It must return values, so striped is refused.
+	// Guard is the design of the gRPC counter, in any letter case. It must be set
+	// if gRPC is served. It must return values, so striped is refused.
 	Guard string `flag:"guard" default:"mutex" words:"*design* that guards the gRPC counter (case is ignored): mutex, inputQ, atomic, …; or one that shares it: redis-script, …"`
-	// Shared, if set, is the counter behind both sides, and Guard the name of its
+	// Shared, if set, is the counter of both sides, and Guard the name of its
 	// design. Whoever opened it closes it, after Serve.
 	Shared Shared
 	// Redis is the place of the shared counter, for the log.

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// A Shared is a counter that other processes change, too. It is redis.Counter.
+// A Shared is a counter that other processes may also change. It is redis.Counter.
 type Shared interface {
 	Increment(ctx context.Context, n int64, id string) (redis.Change, error)
 	// Ready returns nil if the counter was reachable at the latest probe.
@@ -73,7 +73,7 @@ const (
 
 var errID = fmt.Errorf("%s is wrong; expected 1 to %d printable ASCII characters", idHeader, maxID)
 
-// validID tells whether text may be an idempotency key.
+// validID reports whether text may be an idempotency key.
 func validID[T string | []byte](text T) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {

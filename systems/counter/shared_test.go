@@ -24,7 +24,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A fakeShared is a counter that fails when it is told to.
+// A fakeShared is a counter that fails on demand.
 type fakeShared struct {
 	mu      sync.Mutex
 	value   int64

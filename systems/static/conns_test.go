@@ -57,7 +57,7 @@ func TestPipeline(t *testing.T) {
 }
 
 // A client that sends many requests before it reads gets all answers, and then
-// that of what is no request: 20 000 answers of 260 bytes do not fit into the
+// that to an invalid request: 20 000 answers of 260 bytes do not fit into the
 // sockets, whose window is small.
 func TestPipelineThatIsReadLate(t *testing.T) {
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestPipelineThatIsReadLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(200 * time.Millisecond)
-	if got := get(t, s, "GET /a.txt"); got.StatusCode != 200 { // the others are answered meanwhile
+	if got := get(t, s, "GET /a.txt"); got.StatusCode != 200 { // the others are answered during that
 		t.Errorf("beside it: %d", got.StatusCode)
 	}
 	all, err := io.ReadAll(c)

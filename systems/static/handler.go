@@ -58,10 +58,10 @@ func join(to *[]byte, value []byte) {
 	*to = append(append(*to, ','), value...)
 }
 
-// tries is how often a resource is looked for that others replace meanwhile.
+// tries is how often a resource is looked for while others replace it.
 const tries = 5
 
-// A status of 0 stands for no error.
+// A status of 0 means no error.
 type status = int
 
 // serve answers a request.
@@ -180,7 +180,7 @@ func plain(ctx *fasthttp.RequestCtx, code int) {
 	ctx.SetBodyString(strconv.Itoa(code) + " " + http.StatusText(code) + "\n")
 }
 
-// refuse answers what is no request, or one with a body.
+// refuse answers an invalid request, or one with a body.
 func (s *Server) refuse(ctx *fasthttp.RequestCtx, err error) {
 	if code := web.Refusal(ctx, err); code != 0 {
 		plain(ctx, code)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Page is generated content. The zero value is none.
+// A Page is generated content. The zero value has no content.
 type Page struct {
 	body        []byte
 	contentType string

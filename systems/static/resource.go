@@ -17,7 +17,7 @@ const (
 	freshFor = time.Second
 )
 
-// A resource is what a name stands for, as it was when looked at last.
+// A resource is what a name refers to, as it was when looked at last.
 type resource struct {
 	print    print
 	variants []variant    // the plain one is first
@@ -29,10 +29,10 @@ func (res *resource) fresh(now time.Time) bool { return now.UnixNano() < res.unt
 
 func (res *resource) renew(now time.Time) { res.until.Store(now.Add(freshFor).UnixNano()) }
 
-// A print tells whether a file or one of its compressed forms has changed.
+// A print shows whether a file or one of its compressed forms has changed.
 type print [1 + len([3]coding{})]mark
 
-// A mark is of one file; the zero value is of one that is not there.
+// A mark is of one file; the zero value is of a missing one.
 type mark struct{ modified, size int64 }
 
 func markOf(info os.FileInfo) mark { return mark{info.ModTime().UnixNano(), info.Size()} }

@@ -71,7 +71,7 @@ func TestConfig(t *testing.T) {
 	page, _ := NewPage(1, true)
 	for _, tt := range []struct {
 		give Config
-		want []string // "" is no error
+		want []string // "": no error
 	}{
 		{Config{}, []string{"http is missing", "one of Dir and Page"}},
 		{Config{Addr: "x", Dir: ".", Page: page}, []string{"one of Dir and Page"}},

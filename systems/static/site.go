@@ -19,7 +19,7 @@ const maxNames = 512
 // A site finds what a request asks for. It may be used concurrently.
 type site struct {
 	root *os.Root  // nil: a page
-	page *resource // what / is if there is no root
+	page *resource // what / is without a root
 
 	mu    sync.RWMutex
 	known map[string]*resource
@@ -55,8 +55,8 @@ func (s *site) close() {
 	}
 }
 
-// find returns what a request target stands for. If that is a directory, moved
-// is where it is found. Code is 0 or the status of an answer without a resource.
+// find returns what a request target refers to. If that is a directory, moved is
+// where it is found. Code is 0 or the status of an answer without a resource.
 func (s *site) find(target []byte, now time.Time) (res *resource, moved string, code status) {
 	p, code := decode(target)
 	if code != 0 {
@@ -117,7 +117,7 @@ func decode(target []byte) (string, status) {
 }
 
 // served reports whether a name may be looked for: a valid path of parts that do
-// not begin with a dot, but for .well-known, and that mean the same everywhere.
+// not begin with a dot, except .well-known, and that mean the same everywhere.
 func served(name string) bool {
 	if !fs.ValidPath(name) || strings.ContainsAny(name, `\:`) {
 		return false
@@ -133,7 +133,7 @@ func served(name string) bool {
 var errDirectory = errors.New("static: a directory")
 
 // look looks at the files of a name and returns the resource that was known if
-// they are the same. Of two calls at the same time both read them.
+// they are the same. Two calls at the same time both read them.
 func (s *site) look(name string, known *resource, now time.Time) (*resource, error) {
 	print, err := s.printOf(name)
 	if err == nil && known != nil && known.print == print {

@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// A conn is one HTTP connection that tells whether a request has begun to
+// A conn is one HTTP connection that reports whether a request has begun to
 // arrive on it and is not answered yet. fasthttp's StateActive does not: it
 // covers a new connection on which nothing was sent.
 type conn struct {
@@ -29,7 +29,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// What is read of a refused request before its connection is closed: at most so much, for so long.
+// The bounds of what is read of a refused request before its connection is closed: bytes and time.
 const (
 	refusedBytes = 1 << 20
 	refusedTime  = time.Second

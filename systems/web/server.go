@@ -72,14 +72,14 @@ func await(ctx context.Context, left func() int) {
 	}
 }
 
-// IsLate says whether the connection of a request came while draining.
+// IsLate reports whether the connection of a request came while draining.
 func IsLate(ctx *fasthttp.RequestCtx) bool {
 	c, ok := ctx.Conn().(*conn)
 	return ok && c.late
 }
 
-// Refusal returns the status for what never became a request, by the error that an ErrorHandler gets. It closes a
-// connection on which nothing was sent, of which it returns 0.
+// Refusal returns the status for what never became a request, by the error that an ErrorHandler gets. If nothing
+// was sent on the connection, it closes it and returns 0.
 func Refusal(ctx *fasthttp.RequestCtx, err error) int {
 	c, ok := ctx.Conn().(*conn)
 	if ok && !c.busy.Load() {

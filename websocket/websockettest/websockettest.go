@@ -9,7 +9,7 @@ import (
 	"github.com/gobwas/ws"
 )
 
-// A Side is who sends.
+// A Side is the sender.
 type Side bool
 
 // The sides. Only a client masks what it sends.

@@ -38,7 +38,7 @@ func Profile(levels []why.Stacks) *profile.Profile {
 	return &b.Profile
 }
 
-// framesOf returns the frames of a stack, of which there is at least one.
+// framesOf returns the frames of a stack, at least one.
 func framesOf(stack why.Stack) []symbol.Frame {
 	if len(stack.Frames) == 0 {
 		return []symbol.Frame{{}}
@@ -71,7 +71,7 @@ func (b *builder) function(f symbol.Frame) *profile.Function {
 	}
 	name, file := f.String(), f.File
 	if f.InKernel() {
-		file = f.Package // tells it from what a program calls alike
+		file = f.Package // distinguishes it from a program's own function of that name
 	}
 	function := &profile.Function{ID: uint64(len(b.Function) + 1), Name: name, SystemName: name, Filename: file}
 	b.Function = append(b.Function, function)
@@ -79,8 +79,8 @@ func (b *builder) function(f symbol.Frame) *profile.Function {
 	return function
 }
 
-// mapping is the file that a function lies in, nil where it is not known: of Go the package is, in
-// place of the file; nor has the kernel one. It says that the functions are known, so that pprof does not look for them.
+// mapping is the file of a function, nil if it is not known: in Go the package replaces the file, and the kernel has
+// no file. It says that the functions are known, so that pprof does not look for them.
 func (b *builder) mapping(f symbol.Frame) *profile.Mapping {
 	if f.File != "" || f.Package == "" || f.InKernel() {
 		return nil

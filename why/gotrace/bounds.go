@@ -14,10 +14,10 @@ const (
 	// mostBatches bounds the batches that a trace is written in, of up to 64 KiB each: each thread has one
 	// at least in each second, and the runtime 10 000 threads at most.
 	mostBatches = 100_000
-	// mostTables bounds the bytes of stacks, texts and CPU samples, each of which becomes some ten.
+	// mostTables bounds the bytes of stacks, texts and CPU samples; each becomes about ten.
 	mostTables = 16 << 20
-	// mostNew bounds the goroutines, processors, tasks and regions that are met, each of which takes some
-	// hundred bytes from then on.
+	// mostNew bounds the goroutines, processors, tasks and regions that appear; each takes a few hundred
+	// bytes to the end.
 	mostNew = 1_000_000
 	// mostMistake bounds what is repeated of what the reader says, which may be all that it has read.
 	mostMistake = 200
@@ -36,8 +36,8 @@ const (
 // tablesBegin are what batches begin with that have stacks, texts and samples.
 var tablesBegin = []byte{2, 4, 6}
 
-// tooLarge says what of a trace would be too much, as far as its batches show. Where it is broken it
-// looks no further: nor does the reader.
+// tooLarge says which part of a trace would be too large, as far as its batches show. At a broken
+// batch it stops, as the reader does.
 func tooLarge(body []byte) error {
 	version := 0
 	if _, err := fmt.Fscanf(bytes.NewReader(body), "go 1.%d trace", &version); err == nil && version < firstVersion {
@@ -67,14 +67,14 @@ func tooLarge(body []byte) error {
 	return nil
 }
 
-// cutBatch cuts a trace behind its first batch.
+// cutBatch cuts a trace after its first batch.
 func cutBatch(trace []byte) (data, after []byte, ok bool) {
 	header := 4 // generation, thread, time, length
 	switch trace[0] {
 	case endOfGeneration:
 		return nil, trace[1:], true
 	case experimentalBatch:
-		header++ // of which kind
+		header++ // the kind
 	case eventBatch:
 	default:
 		return nil, nil, false
@@ -93,7 +93,7 @@ func cutBatch(trace []byte) (data, after []byte, ok bool) {
 	return after[:length], after[length:], true
 }
 
-// mistake is what the reader says, or the begin of it.
+// mistake is what the reader says, or the beginning of it.
 func mistake(said any) error {
 	text, _, _ := strings.Cut(fmt.Sprint(said), "\n")
 	return fmt.Errorf("gotrace: %.*s", mostMistake, text)

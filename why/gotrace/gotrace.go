@@ -126,8 +126,8 @@ func (c *counting) add(e trace.Event) {
 	}
 }
 
-// change ends what a goroutine did. A goroutine of which nothing was known, since nothing
-// happened to it, has been in its state from the begin of the trace.
+// change ends what a goroutine did. A goroutine that had no event so far has been in its
+// state since the trace began.
 func (c *counting) change(s trace.StateTransition) {
 	id := s.Resource.Goroutine()
 	from, to := s.Goroutine()

@@ -68,7 +68,7 @@ func traced(t *testing.T, length time.Duration) []byte {
 	return b.Bytes()
 }
 
-// What waits before the trace begins and until after it ends is counted, and so is what wakes up meanwhile.
+// What waits before the trace begins and until after it ends is counted, and so is what wakes up during it.
 func TestRead(t *testing.T) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -146,7 +146,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// Who tells a program's profiles waits for nothing of its own, and of no other library is that so.
+// A goroutine that serves a program's profiles waits for nothing of the program's own, and this holds for no other
+// library.
 func TestPlaceOf(t *testing.T) {
 	for caller, own := range map[string]bool{"net/http/pprof.Profile": false, "runtime/pprof.profileWriter": false, "runtime/trace.Start.func1": false, "net/http.(*conn).serve": true} {
 		at, found := PlaceOf(slices.Values([]string{"time.Sleep", "main.handle", caller}))

@@ -32,7 +32,7 @@ func numbers(list ...uint64) (b []byte) {
 	return b
 }
 
-// batched is what a thread has written, behind what each batch of it begins with.
+// batched is what a thread has written, after what each batch of it begins with.
 func batched(thread uint64, begin, data []byte) (b []byte) {
 	b = append(numbers(eventBatch, 1, thread, 1, uint64(len(begin)+len(data))), begin...)
 	return append(b, data...)
@@ -54,7 +54,7 @@ func filled(n int, begin []byte, piece func(i uint64) []byte) (batches []byte) {
 		if len(data) > mostData || i == n-1 {
 			batches, data = append(batches, batched(1, begin, data)...), data[:0]
 			if len(begin) > 1 {
-				begin = nil // events, of which each happens once
+				begin = nil // events that happen once each
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func bounded(t *testing.T, read func()) {
 	}
 }
 
-// What is read takes memory by its size, not by what it says of itself, and what is too large is named.
+// A trace takes memory by its size, not by what it says of itself, and a part that is too large is named.
 func TestReadIsBounded(t *testing.T) {
 	const tooMany, tooMuch = "it has more than 1000000 goroutines, processors, tasks and regions", "it has stacks and texts of more than 16 MiB"
 	runs := numbers(procStatus, 0, 0, 1, goStatus, 0, 1, 1, 2)

@@ -30,7 +30,7 @@ const (
 )
 
 // reasons are those that the runtime gives (traceBlockReasonStrings in its traceruntime.go) where the
-// stack says no more. What its own goroutines wait for is none.
+// stack says no more. The waits of its own goroutines are left out.
 var reasons = map[string]Reason{
 	"":                             Other,
 	"unspecified":                  Other,
@@ -68,7 +68,7 @@ var waits = []struct {
 	{"runtime.gcAssist", Collection},
 }
 
-// places are where goroutines with one stack wait, but for what they wait for.
+// places are where goroutines with one stack wait, without what they wait for.
 type places struct {
 	reason            Reason // by the functions; empty: they do not say
 	function, through string
@@ -85,8 +85,8 @@ func (p places) in(r Reason) Place {
 	return Place{r, p.function, p.through}
 }
 
-// PlaceOf returns where a goroutine waits that has these functions, from the one that waits to its
-// outermost caller; false: in none of the program's own.
+// PlaceOf returns where a goroutine with these functions waits, from the one that waits to its
+// outermost caller; false: not in one of the program's own.
 func PlaceOf(functions iter.Seq[string]) (Place, bool) {
 	p := placesOf(functions)
 	return p.in(cmp.Or(p.reason, Other)), !p.none
@@ -126,7 +126,7 @@ func reasonOf(function string) Reason {
 	return ""
 }
 
-// tells says whether a function of a library tells more than what is waited for.
+// tells reports whether a function of a library tells more than what is waited for.
 func tells(in string, kind work.Kind) bool {
 	switch kind {
 	case work.Scheduling, work.Channels, work.Runtime, work.Time, work.Copying, work.SystemCalls, work.Polling:

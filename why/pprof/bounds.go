@@ -11,9 +11,9 @@ import (
 // What a profile may become: two bytes of one are a sample or a function, and a stack names places that
 // have any number of functions.
 const (
-	// mostMemory bounds about what a profile takes beside another that it is compared with, where a part
-	// (a sample, a place, a function, a text) takes ofPart and a number in it ofNumber. A profile of the heap
-	// with 20 000 stacks of 30 functions takes some 90 MiB.
+	// mostMemory bounds roughly what a profile takes while it is compared with another: a part (a sample, a
+	// place, a function, a text) takes ofPart and a number in it ofNumber. A profile of the heap with 20 000
+	// stacks of 30 functions takes about 90 MiB.
 	mostMemory = 256 << 20
 	ofPart     = 512
 	ofNumber   = 32

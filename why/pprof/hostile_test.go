@@ -44,7 +44,7 @@ func plain(t testing.TB, zipped []byte) []byte {
 	return body
 }
 
-// with is ofCPU, behind which there are so many times more fields.
+// with is ofCPU, followed by so many times more fields.
 func with(t *testing.T, n int, number protowire.Number, body []byte) []byte {
 	t.Helper()
 	field := protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), body)
@@ -103,7 +103,7 @@ func named(t *testing.T, functions, length int) []byte {
 	})
 }
 
-// hostile are CPU profiles that are small and would become large, with what is said of each; nothing: they are read.
+// hostile are CPU profiles that are small and would become large, with the error of each; "": they are read.
 func hostile(t *testing.T) map[string]struct {
 	body []byte
 	want string
@@ -146,7 +146,7 @@ func bounded(t *testing.T, read func()) {
 	}
 }
 
-// What is read takes memory by its size, not by what it says of itself, and what is too large is named.
+// A profile takes memory by its size, not by what it says of itself, and a part that is too large is named.
 func TestReadCPUIsBounded(t *testing.T) {
 	for name, c := range hostile(t) {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestReadCPUIsBounded(t *testing.T) {
 	}
 }
 
-// So it is where two are compared, but for what is said of CPU time.
+// The same holds if two are compared, except for the words about CPU time.
 func TestSinceIsBounded(t *testing.T) {
 	for name, c := range hostile(t) {
 		t.Run(name, func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// What a server answers in the place of HTTP is not repeated at length.
+// What a server sends instead of HTTP is not repeated at length.
 func TestMistakesAreShort(t *testing.T) {
 	for name, answer := range map[string]string{
 		"a first line": strings.Repeat("x", 1<<20) + "\r\n\r\n",

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// mostBytes bounds an answer. An execution trace has some 200 bytes for a request.
+	// mostBytes bounds an answer. An execution trace has about 200 bytes for a request.
 	mostBytes = 64 << 20
 	// findWithin is how long the index page may take, and tellWithin what is asked for beyond
 	// the time for which that is to last.
 	findWithin = 2 * time.Second
 	tellWithin = 5 * time.Second
-	// mostRefusal bounds the text of a refusal that is repeated, mostMistake what is said of an answer that
-	// is no HTTP, which net/http quotes whole, beside where that was.
+	// mostRefusal bounds the repeated text of a refusal. mostMistake bounds the text about a response that
+	// is not HTTP, which net/http quotes whole, without its address.
 	mostRefusal = 200
 	mostMistake = 300
 )
@@ -34,7 +34,7 @@ const DefaultPath = "/debug/pprof/"
 // A Server is asked at its URL. Several goroutines may use it.
 type Server struct {
 	url    string // ends in a slash
-	shown  string // likewise, without a password
+	shown  string // the same without a password
 	client http.Client
 }
 
@@ -55,7 +55,7 @@ func At(at string) (*Server, error) {
 	}}, nil
 }
 
-// Find returns an error if no pages of net/http/pprof are there.
+// Find returns an error if the server has no pages of net/http/pprof.
 func (s *Server) Find(ctx context.Context) error {
 	page, err := s.get(ctx, "", findWithin)
 	if err == nil && (!bytes.Contains(page, []byte("goroutine")) || !bytes.Contains(page, []byte("threadcreate"))) {
@@ -69,7 +69,7 @@ func (s *Server) Trace(ctx context.Context, length time.Duration) ([]byte, error
 	return s.get(ctx, "trace?seconds="+strconv.FormatFloat(length.Seconds(), 'f', 3, 64), length+tellWithin)
 }
 
-// get returns the body of a page that is there within a time.
+// get returns the body of a page that arrives within a time.
 func (s *Server) get(ctx context.Context, page string, within time.Duration) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("%s%s has not answered in %v", s.shown, page, within))
 	defer cancel()

@@ -62,7 +62,7 @@ func ReadCPU(body []byte) (cpu *CPU, err error) {
 		if its.Time += time.Duration(min(s.Value[spent], int64(longest)*mostProcessors)); its.Time > its.Length*mostProcessors {
 			return nil, fmt.Errorf("the CPU profile has the time of more than %d processors", mostProcessors)
 		}
-		its.Stacks = append(its.Stacks, Stack{named.frames(s.Location), min(s.Value[samples], s.Value[spent])}) // none is of no time
+		its.Stacks = append(its.Stacks, Stack{named.frames(s.Location), min(s.Value[samples], s.Value[spent])}) // each sample has some time
 	}
 	return its, nil
 }

@@ -88,10 +88,10 @@ func (a Allocated) less(b Allocated) Allocated {
 	return Allocated{a.Bytes - b.Bytes, a.Objects - b.Objects}
 }
 
-// Counted is what a program did between two snapshots, but for telling of itself.
+// Counted is what a program did between two snapshots, without making them.
 type Counted struct {
 	Allocated
-	// Allocations are those that were sampled (runtime.MemProfileRate), each for all that it stands for.
+	// Allocations are those that were sampled (runtime.MemProfileRate), each scaled to all that it represents.
 	Allocations []Allocation
 	// Held is how long goroutines waited for locks, by where these were given up, and Waited how long they
 	// waited, by where; none where the program does not record it.

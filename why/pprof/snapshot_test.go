@@ -24,8 +24,8 @@ func allocate(n int) {
 	}
 }
 
-// Between two snapshots 2000 slices of 64 KiB are allocated: 131 MB, of which each 512 KiB are sampled. Taking
-// snapshots is no part of it, and a lock for which somebody waits is seen where it is given up.
+// Between two snapshots 2000 slices of 64 KiB are allocated: 131 MB, with one sample each 512 KiB. Taking
+// snapshots is not included, and a lock that somebody waits for is attributed to where it is released.
 func TestSnapshots(t *testing.T) {
 	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(1))
 	s := program(t)
@@ -44,7 +44,7 @@ func TestSnapshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What being asked takes is known but for some hundred objects: requests and answers differ.
+	// The cost of the snapshots is known to about a hundred objects: requests and answers differ.
 	if got.Bytes < each*n*99/100 || got.Bytes > each*n*101/100 || got.Objects < n/2 || got.Objects > 3*n {
 		t.Errorf("%+v, want about %d bytes in %d objects and hardly more", got.Allocated, each*n, n)
 	}
@@ -130,7 +130,7 @@ func TestSinceRefuses(t *testing.T) {
 	}
 }
 
-// What does not answer like a program in Go is told so.
+// A server that does not answer like a program in Go is refused.
 func TestSnapshotRefuses(t *testing.T) {
 	pages := http.NewServeMux()
 	pages.HandleFunc(DefaultPath+"heap", func(w http.ResponseWriter, r *http.Request) {

@@ -27,8 +27,8 @@ type section struct {
 	data  []byte
 }
 
-// image writes an ELF file for 64 bits: two sections of code, of which the first is mapped
-// at codeAddr and the second follows it, and others, from number 3 on.
+// image writes an ELF file for 64 bits: two sections of code, the first mapped at codeAddr
+// and the second right after it, and others, from number 3 up.
 func image(entry uint64, others ...section) []byte {
 	code := section{".text", elf.SHT_PROGBITS, elf.SHF_ALLOC | elf.SHF_EXECINSTR, codeAddr, 0, make([]byte, codeSize)}
 	fini := section{".fini", elf.SHT_PROGBITS, elf.SHF_ALLOC | elf.SHF_EXECINSTR, codeAddr + codeSize, 0, make([]byte, 0x10)}
@@ -93,7 +93,7 @@ func buildNote(id string) section {
 
 func noDebug(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-// functionAt reads an ELF file and says what lies at an offset of its code.
+// functionAt reads an ELF file and returns the function at an offset of its code.
 func functionAt(m *module, offset uint64) string {
 	return m.frames(codeOffset+offset, Frame{Package: "file"})[0].Function
 }
@@ -170,7 +170,7 @@ func TestJumps(t *testing.T) {
 	}
 }
 
-// What a file says of its sizes is not read if it is more than programs have.
+// A size in a file is not used if it is more than programs have.
 func TestLargeFiles(t *testing.T) {
 	symbols := symbolTable(elf.SHT_SYMTAB, sym{"f", elf.STB_LOCAL, elf.STT_FUNC, 1, 0, 0x10})
 	small := readModule(endless(image(0, symbols...)), noDebug)
@@ -228,7 +228,7 @@ func TestDebugFile(t *testing.T) {
 }
 
 // goTable writes what a Go program has of its functions: the first starts where the text
-// does, each is 0x40 long and stands on line 42 of a.go.
+// does, each is 0x40 long and on line 42 of a.go.
 func goTable(functionNames ...string) []byte {
 	var names, entries, functions bytes.Buffer
 	write := func(b *bytes.Buffer, words ...uint32) { _ = binary.Write(b, binary.LittleEndian, words) }
@@ -243,7 +243,7 @@ func goTable(functionNames ...string) []byte {
 	write(&entries, uint32(0x40*len(functionNames)))
 
 	// A value holds for so many bytes of code; each is twice its difference from the one
-	// before, of which the first is -1.
+	// before, where the first follows -1.
 	values := []byte{0, 2 * (42 + 1), 0x40, 0, 2 * (0 + 1), 0x40, 0}
 	var b bytes.Buffer
 	b.Write([]byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8})

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// maxKept bounds what is kept of files, in bytes: of a program of 100 MB with all its symbols
-// some 30. What was used last is kept, also if it alone is more.
+// maxKept bounds what is kept of files, in bytes: about 30 MB for a program of 100 MB with
+// all its symbols. What was used last is kept, even if it alone is more.
 const maxKept = 512 << 20
 
 // A fileID tells files apart, also those that have the same inode one after the other: a file
@@ -19,8 +19,8 @@ type fileID struct {
 	changed       int64 // its content, its owner or how many names it has; nobody can set it
 }
 
-// isOlder says whether the file has been what it is since before a time. The clocks of file
-// systems are behind by a tick, which is less than a second.
+// isOlder reports whether the file has been what it is since before a time. The clocks of file
+// systems lag by a tick, which is less than a second.
 func (id fileID) isOlder(than time.Time) bool {
 	return !than.IsZero() && time.Unix(0, id.changed).Add(time.Second).Before(than)
 }
@@ -37,7 +37,7 @@ type keptFile struct {
 	used int64 // the number of its last use
 }
 
-// of returns what a file has, nil if that cannot be told. It reads only one that is not known.
+// of returns what a file has, nil if it cannot be identified. It reads only files that are not known.
 func (k *files) of(f *os.File, debug func(id string) (*os.File, error)) *module {
 	id, err := identify(f)
 	if err != nil {

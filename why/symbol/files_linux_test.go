@@ -33,8 +33,9 @@ func stat(t *testing.T, path string) *syscall.Stat_t {
 	return info.Sys().(*syscall.Stat_t)
 }
 
-// replace writes the file anew until its times tell it from the one before, as they do when a
-// process ran meanwhile: the clock of a file system ticks some hundred times a second.
+// replace rewrites the file until its times differ from those of the one before, as they do
+// when a process ran in between: the clock of a file system ticks a few hundred times a
+// second.
 func replace(t *testing.T, path, function string) perf.Map {
 	t.Helper()
 	for before := stat(t, path).Ctim; ; time.Sleep(time.Millisecond) {
@@ -50,8 +51,8 @@ func name(r *Resolver, m perf.Map, since time.Time) string {
 	return r.Frames(m.PID, []perf.Map{m}, []uint64{m.Start}, since)[0][0].String()
 }
 
-// What runs in each round may be a copy of a program that is removed at its end: the next copy
-// gets its inode, and is another program all the same.
+// The program of each round may be a copy that is removed at its end: the next copy gets its
+// inode, and is another program all the same.
 func TestInodesAreUsedAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "copy")
 	var r Resolver
@@ -105,7 +106,7 @@ func TestInodesOfOneProcess(t *testing.T) {
 	}
 }
 
-// What is known is read once, by however many processes it is mapped.
+// A known file is read once, by however many processes it is mapped.
 func TestFilesAreReadOnce(t *testing.T) {
 	m := writeELF(t, filepath.Join(t.TempDir(), "program"), "of_a")
 	var r Resolver
@@ -121,8 +122,8 @@ func TestFilesAreReadOnce(t *testing.T) {
 	}
 }
 
-// Of a process that has ended, files that nobody can have put in the place of its own are those
-// which were there before.
+// The files of a process that has ended are only used if they were there before, so that nobody
+// can have replaced them.
 func TestEndedProcess(t *testing.T) {
 	ended := exec.Command(testenv.Program(t, "true"))
 	if err := ended.Run(); err != nil {
@@ -148,7 +149,7 @@ func TestEndedProcess(t *testing.T) {
 	}
 }
 
-// What has not been used for longest is forgotten when too much is kept.
+// The file that has not been used for longest is forgotten when too much is kept.
 func TestFilesAreForgotten(t *testing.T) {
 	var kept files
 	dir := t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// debug/gosym makes all functions of a table at once and believes what the table says.
+// debug/gosym makes all functions of a table at once and trusts what the table says.
 const (
 	maxFunctions = 1 << 21
 	maxFiles     = 1 << 20
@@ -98,7 +98,7 @@ func readHeader(data []byte) (h goHeader, ok bool) {
 	return h, false
 }
 
-// isSound says whether reading a table takes no more memory than one of its size does:
+// isSound reports whether reading a table takes no more memory than one of its size does:
 // its counts are those of a program, and the functions' names, which are copied, are no
 // longer together than the table.
 func (h goHeader) isSound(data []byte) bool {
@@ -109,8 +109,8 @@ func (h goHeader) isSound(data []byte) bool {
 	}
 	var total uint64
 	for i := range count {
-		// An entry is where the function starts and where it is told about, the second word
-		// of which is where its name starts.
+		// An entry has the start of the function and the place of its description, whose
+		// second word says where its name starts.
 		at := functions + uint64(h.order.Uint32(data[functions+8*i+4:]))
 		if at+8 > size {
 			return false
@@ -128,8 +128,8 @@ func (h goHeader) isSound(data []byte) bool {
 	return true
 }
 
-// goFrames says what lies at an address, if that is in a Go function: that function, behind
-// those that it has there in the place of calls, the innermost first.
+// goFrames returns the Go function at an address, after the functions inlined there, the
+// innermost first; nil for other code.
 func (m *module) goFrames(addr uint64, in Frame) []Frame {
 	if m.golang == nil {
 		return nil
@@ -169,7 +169,7 @@ func GoFrame(function, file string, line int) Frame {
 	return f
 }
 
-// Tells says whether a function of Go is one of those that tell a program's profiles and traces.
+// Tells reports whether a function of Go is one of those that tell a program's profiles and traces.
 func Tells(function string) bool {
 	return slices.ContainsFunc([]string{"net/http/pprof.", "runtime/pprof.", "runtime/trace."}, func(in string) bool { return strings.HasPrefix(function, in) })
 }

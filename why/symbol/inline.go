@@ -8,8 +8,8 @@ import (
 	"sort"
 )
 
-// Where inlined calls are told of a function: in a table of values by address and a list of
-// calls (PCDATA_InlTreeIndex, FUNCDATA_InlTree in Go's internal/abi/symtab.go).
+// Where the inlined calls of a function are described: in a table of values by address and
+// a list of calls (PCDATA_InlTreeIndex, FUNCDATA_InlTree in Go's internal/abi/symtab.go).
 const (
 	inlineValues = 2
 	inlineCalls  = 3
@@ -18,7 +18,7 @@ const (
 
 const (
 	maxDepth  = 100     // of calls inlined into each other
-	maxValues = 1 << 28 // bytes of tables of values that are read of a file: of 10,000 addresses some 10 MB
+	maxValues = 1 << 28 // bytes of tables of values that are read of a file: about 10 MB for 10,000 addresses
 )
 
 // inlined tells which calls the compiler of Go put into their callers.
@@ -84,8 +84,8 @@ func moduleData(f elfFile, table uint64) []uint64 {
 	return nil
 }
 
-// at returns the calls that an address lies in, the innermost first, where they were put
-// into the function that starts at entry.
+// at returns the inlined calls that contain an address, the innermost first, in the
+// function that starts at entry.
 func (t *inlined) at(addr, entry uint64) []call {
 	if t == nil {
 		return nil
@@ -115,7 +115,7 @@ func (t *inlined) at(addr, entry uint64) []call {
 	return nil
 }
 
-// record returns what is told of the function that an address lies in, nil if it does not
+// record returns the record of the function that contains an address, nil if it does not
 // start at entry.
 func (t *inlined) record(addr, entry uint64) []byte {
 	functions := t.table[t.words[7]:]
@@ -131,7 +131,7 @@ func (t *inlined) record(addr, entry uint64) []byte {
 	return functions[at:]
 }
 
-// word returns a word of a record, 0 behind its end.
+// word returns a word of a record, 0 after its end.
 func (t *inlined) word(record []byte, n uint32) uint32 {
 	at := 4 * uint64(n)
 	if at+4 > uint64(len(record)) {

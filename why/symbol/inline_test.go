@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// inlines writes what is told of one function of 0x40 bytes at 0x1000, values, a list of calls
-// by their names and where they are in it, and where that list and the values are.
+// inlines writes the description of one function of 0x40 bytes at 0x1000: values, a list of
+// calls by their names and where they are in it, and where that list and the values are.
 func inlines(values []byte, at, list uint32, calls ...any) *inlined {
 	little := binary.LittleEndian
 	var names, trees, table bytes.Buffer
@@ -30,7 +30,7 @@ func inlines(values []byte, at, list uint32, calls ...any) *inlined {
 }
 
 // For 0x10 bytes nothing (0 more than -1, 16); for 0x10 call 1 (2 more, 4 as a varint); for 0x10 call 0
-// (1 less, 1); nothing is said of the rest.
+// (1 less, 1); and nothing about the rest.
 var someValues = []byte{0, 0x10, 4, 0x10, 1, 0x10, 0}
 
 func TestInlined(t *testing.T) {

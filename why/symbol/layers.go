@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// layers are ranges of addresses that lie upon each other.
+// layers are ranges of addresses; later ones cover earlier ones.
 type layers struct {
 	points []uint64 // where a range starts or ends, in order
 	tops   []int32  // the highest range from each point to the next, -1: none
 }
 
-// lay puts n ranges upon each other in their order. Of no range it may be that it ends
-// before it starts: it covers nothing.
+// lay stacks n ranges in their order. A range that ends before it starts covers
+// nothing.
 func lay(n int, bounds func(i int) (start, end uint64)) layers {
 	points := make([]uint64, 0, 2*n)
 	for i := range n {
@@ -78,12 +78,12 @@ type span struct {
 	name       uint32 // where its name starts in the text
 }
 
-// newNames returns spans of which the later ones lie upon the earlier.
+// newNames returns spans; later ones cover earlier ones.
 func newNames(spans []span, text []byte, end byte) *names {
 	return &names{spans, lay(len(spans), func(i int) (uint64, uint64) { return spans[i].start, spans[i].end }), text, end}
 }
 
-// at returns the name of the function that an address lies in. Nil names have none.
+// at returns the name of the function that contains an address. Nil names have none.
 func (n *names) at(addr uint64) (name string, ok bool) {
 	if n == nil {
 		return "", false
@@ -105,8 +105,8 @@ func (n *names) name(s span) string {
 	return string(text)
 }
 
-// byAddress has spans with the same start in order of length, the longer first, so that
-// what lies within another lies upon it.
+// byAddress sorts spans with the same start by length, the longer first, so that nested
+// spans cover those around them.
 func byAddress(a, b span) int {
 	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
 }

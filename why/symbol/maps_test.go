@@ -52,7 +52,7 @@ func TestKallsyms(t *testing.T) {
 		{0xffffffff80ffffff, Frame{Package: "kernel"}},
 		{0xffffffff81000000, Frame{Function: "startup_64", Package: "kernel"}},
 		{0xffffffff8100017f, Frame{Function: "do_syscall_64", Package: "kernel"}},
-		{0xffffffff81000180, Frame{Package: "kernel"}}, // data is no function
+		{0xffffffff81000180, Frame{Package: "kernel"}}, // data is not a function
 		{0xffffffff81000200, Frame{Function: "last", Package: "kernel"}},
 		{0xffffffff81000200 + maxKernel, Frame{Package: "kernel"}}, // between kernel and modules
 		{0xffffffffc0000020, Frame{Function: "nft_do_chain", Package: "kernel/nf_tables"}},

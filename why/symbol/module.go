@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Of a file no more is read than this. Programs that large are known: the table of
+// No more than this is read of a file. There are programs that large: the table of
 // Kubernetes' kubelet has 24 MB, the names of ClickHouse 150 MB.
 const (
 	maxHeaders = 128 << 10 // of its headers, which tell 1000 sections; debug/elf may need the square of it / 256
@@ -27,7 +27,7 @@ type module struct {
 	plt     []*elf.Section   // jumps to the functions of other libraries
 }
 
-// readModule reads an ELF file. Of what it cannot make out it has nothing. debug opens
+// readModule reads an ELF file, and leaves out what it cannot make out. debug opens
 // the separate debug file with a build ID.
 func readModule(r io.ReaderAt, debug func(id string) (*os.File, error)) *module {
 	m := &module{}
@@ -59,7 +59,7 @@ func readModule(r io.ReaderAt, debug func(id string) (*os.File, error)) *module 
 // size is roughly how many bytes are kept for it.
 func (m *module) size() int64 {
 	const (
-		least    = 4 << 10 // also of what is no program
+		least    = 4 << 10 // even of a file that is not a program
 		spanSize = 48      // with its layer
 		goSize   = 512     // of a function of Go, with its part of the table
 	)
@@ -76,8 +76,8 @@ func (m *module) size() int64 {
 // isCode says that the file can be mapped to be executed.
 func (m *module) isCode() bool { return m != nil && len(m.loads) > 0 }
 
-// frames says what lies at an offset of the file, whose name is that of the package where no
-// other is known: several functions where one has others in the place of calls, the innermost first.
+// frames returns the function at an offset of the file, after the functions inlined there, the
+// innermost first. Without a package of its own it gets the name of the file.
 func (m *module) frames(offset uint64, in Frame) []Frame {
 	for _, load := range m.loads {
 		if offset < load.Off || offset-load.Off >= load.Filesz {

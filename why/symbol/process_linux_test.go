@@ -96,8 +96,8 @@ func executable(t testing.TB, pid int) []perf.Map {
 	return maps
 }
 
-// frames asks for where the child says its functions are. Of those at the same address that
-// one counts which it tells of in the same order, the outermost for all others.
+// frames asks for where the child says its functions are. Of several at the same address
+// the one counts that the child names in the same order, the outermost for all others.
 func (c child) frames() map[string]Frame { return c.framesBy(new(Resolver)) }
 
 func (c child) framesBy(r *Resolver) map[string]Frame {
@@ -131,7 +131,7 @@ func build(t *testing.T, cgo string, flags ...string) string {
 
 var typeArguments = regexp.MustCompile(`\[.*\]`)
 
-// What a Go program's runtime says of itself is what we say.
+// The functions that a Go program's runtime names are those that we name.
 func TestGoPrograms(t *testing.T) {
 	tests := []struct {
 		cgo   string
@@ -309,7 +309,7 @@ func TestContainer(t *testing.T) {
 	f.Close()
 }
 
-// What a process made itself is told by a file that everybody could write.
+// What a process compiled itself comes from a file that everybody could write.
 func TestCompiled(t *testing.T) {
 	pid := os.Getpid()
 	path := fmt.Sprintf("/tmp/perf-%d.map", pid)

@@ -33,8 +33,8 @@ import (
 	"contend/internal/perf"
 )
 
-// A Frame is what lies at an address. Each of its texts prints on one line and has at
-// most maxName bytes.
+// A Frame is the function at an address. Each of its texts prints on one line and has
+// at most maxName bytes.
 type Frame struct {
 	Function string // with its package, namespace or module; [plt]: a jump into another library; empty: unknown
 	Package  string // of Go, the path of the package; else the file's name, [vdso], [jit], kernel or kernel/ and its module; empty: unknown
@@ -46,12 +46,12 @@ type Frame struct {
 // thousands, which differ in their beginning if at all.
 const maxName = 300
 
-// InKernel says whether it is of the kernel or one of its modules.
+// InKernel reports whether it is of the kernel or one of its modules.
 func (f Frame) InKernel() bool {
 	return f.Package == "kernel" || strings.HasPrefix(f.Package, "kernel/")
 }
 
-// String is the function, or in what an unknown one lies.
+// String is the function, or what contains an unknown one.
 func (f Frame) String() string {
 	switch {
 	case f.Function != "":
@@ -80,11 +80,11 @@ type mappedFile struct {
 	path         string
 }
 
-// Frames returns for each address in user space of a process what lies there: a Frame, behind
-// those of functions that the compiler put into that one, the innermost first. The process should still
-// live: of one that has ended only files are known that the last process which showed one sees, too,
-// and that have not changed since a time before its addresses were taken; zero: none. Where maps
-// overlap the last one holds.
+// Frames returns the function at each address in user space of a process: a Frame, after those of
+// functions inlined there, the innermost first. The process should still be alive: for one that has
+// ended only files are known that the last process which showed one also sees, and that have not
+// changed since a time before its addresses were taken; zero: none. Where maps overlap the last one
+// counts.
 //
 // The address of a caller is that of its call, one less than where it goes on.
 func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64, since time.Time) [][]Frame {
@@ -119,7 +119,7 @@ func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64, since ti
 	return frames
 }
 
-// module returns what a mapped file has, nil if there is none or it cannot be opened.
+// module returns what a mapped file has, nil if it is missing or cannot be opened.
 // What a process has shown already is not asked for again.
 func (r *Resolver) module(m perf.Map, shown map[mappedFile]*module, since time.Time) *module {
 	mapped := mappedFile{m.Major, m.Minor, m.Inode, m.Path}

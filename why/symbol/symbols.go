@@ -16,7 +16,7 @@ type rawSymbol struct {
 	rank    int // of two names for the same the higher is better known
 }
 
-// readSymbols returns the functions of a table of symbols, nil if there is none.
+// readSymbols returns the functions of a table of symbols, nil without such a table.
 func readSymbols(f elfFile, table elf.SectionType) *names {
 	s := f.SectionByType(table)
 	if s == nil || int(s.Link) >= len(f.Sections) {
@@ -79,9 +79,9 @@ func (f elfFile) symbol(data, text []byte) (sym rawSymbol, ok bool) {
 	return sym, name[0] != 0 && name[0] != '$' && !bytes.HasPrefix(name, []byte(".L"))
 }
 
-// arranged returns the functions in an order in which they can lie upon each other: below,
-// those without a size, until the next one starts; then what lies within others
-// upon them; of several names for the same, the best known on top.
+// arranged returns the functions in an order in which later ones cover earlier ones: first
+// those without a size, until the next one starts; then nested ones after those around
+// them; of several names for the same, the best known last.
 func (f elfFile) arranged(list []rawSymbol, text []byte) []span {
 	name := func(s rawSymbol) []byte {
 		name := text[s.name:][:min(maxRaw, len(text)-int(s.name))]
@@ -131,7 +131,7 @@ func buildID(f elfFile) string {
 	return hex.EncodeToString(note[16 : 16+size])
 }
 
-// readDebug returns the symbols of the debug file with a build ID, nil if there is none.
+// readDebug returns the symbols of the debug file with a build ID, nil without such a file.
 func readDebug(id string, open func(id string) (*os.File, error)) *names {
 	r, err := open(id)
 	if err != nil {

@@ -79,7 +79,7 @@ func answerSize(addr string, request []byte) (int, error) {
 	return raw.Len(), nil
 }
 
-// connect opens the connections, of which it returns the descriptors.
+// connect opens the connections and returns their descriptors.
 func (l *loop) connect(addr string, conns int) (fds []int, err error) {
 	for range conns {
 		conn, err := net.Dial("tcp", addr)

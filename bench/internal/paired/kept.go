@@ -31,7 +31,7 @@ func Kept[T any](path string) (all []T, err error) {
 	}
 }
 
-// Keep adds an entry to a file, which it makes if there is none; "" keeps nothing.
+// Keep adds an entry to a file, which it creates if necessary; "" keeps nothing.
 func Keep(path string, entry any) error {
 	if path == "" {
 		return nil

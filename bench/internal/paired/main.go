@@ -72,7 +72,7 @@ func Choose(flag, list string, all []string) ([]string, error) {
 	return chosen, nil
 }
 
-// Outcome says whether a bar was reached.
+// Outcome reports whether a bar was reached.
 func Outcome(reached bool) string {
 	if reached {
 		return "reached"

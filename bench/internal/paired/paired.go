@@ -71,7 +71,7 @@ func (r Ratio) Report(verdict string) string {
 // tolerance is how far the lower end of an interval may stay below its bar.
 const tolerance = 0.02
 
-// Against says whether the ratio reached a bar; 0 is none.
+// Against reports whether the ratio reached a bar; 0 means no bar.
 func (r Ratio) Against(bar float64) string {
 	switch {
 	case bar == 0:

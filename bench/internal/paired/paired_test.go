@@ -109,7 +109,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// What contend doubts is a figure nevertheless; what failed is none.
+// A result that contend calls INVALID counts nevertheless; a failed run does not.
 func TestExitCodesOfTools(t *testing.T) {
 	sh := testenv.Program(t, "sh")
 	for _, test := range []struct {

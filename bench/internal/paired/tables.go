@@ -27,7 +27,7 @@ type Row struct {
 	Tools       []Tool
 }
 
-// print compares contend with the peers that are there and names the others.
+// print compares contend with the installed peers and names the others.
 func (r Row) print(ctx context.Context, w io.Writer, rounds int) error {
 	fmt.Fprintln(w, r.Title)
 	var tools []Tool

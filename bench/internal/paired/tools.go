@@ -110,7 +110,7 @@ var CountContend = CountJSON(func(document struct {
 	return document.Results[0].Completed, wrong, nil
 })
 
-// CountJSON reads reports in JSON, of which count knows the form.
+// CountJSON reads reports in JSON, whose form count knows.
 func CountJSON[T any](count func(T) (completed, wrong int64, err error)) func([]byte) (int64, int64, error) {
 	return func(report []byte) (int64, int64, error) {
 		var document T

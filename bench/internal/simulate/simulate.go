@@ -16,7 +16,7 @@ const (
 	pairs = 8
 	// block is the standard deviation of one block, in logarithms.
 	block = 0.01
-	// process is that of what starting an arm afresh does to all its blocks.
+	// process is that of what restarting an arm does to all its blocks.
 	process = 0.005
 	// drift is the change of the machine over a whole experiment.
 	drift = 0.10
@@ -24,8 +24,8 @@ const (
 	truth = 0.03
 )
 
-// Noise is a way in which the figures of two arms scatter that differ by nothing but
-// their true ratio, in logarithms.
+// Noise is a way in which the figures of two arms scatter that differ only by their
+// true ratio, in logarithms.
 type Noise struct {
 	Name string
 	// blocks is the machine: what it adds to each of n blocks in the order of time.

@@ -79,8 +79,8 @@ func (tt tail) round(r *rand.Rand) (log, weight float64) {
 	return cand - base, 1 / math.Hypot(err1, err2)
 }
 
-// answered is what a fresh process answers: lognormal around half a millisecond, of which a share that
-// differs from start to start, by a factor of 1.5 either way, wait 3 ms on average for something else. Every third
+// answered is what a fresh process answers: lognormal around half a millisecond. A share of the requests, which
+// differs from start to start by a factor of 1.5 either way, waits 3 ms on average for something else. Every third
 // process is disturbed while it answers up to a tenth of its requests.
 func answered(r *rand.Rand, n int, factor, slow float64) *load.Result {
 	waits := 0.01 * math.Exp(0.4*r.NormFloat64())
@@ -124,9 +124,10 @@ var usual = sync.OnceValue(func() *[1 << 16]float64 {
 	return ms
 })
 
-// Equal tails are told apart in at most 5 %, whatever the number of answers in a round is and however
-// unlike those of the two are; all intervals hold the truth in at least 95 %. 400 experiments at 0.05 have a
-// standard deviation of 0.0109, and three are granted. 2 % of requests that take 5 ms longer are found.
+// Equal tails get a verdict that they differ in at most 5 %, whatever the number of answers in a round is
+// and however different those of the two are; all intervals hold the truth in at least 95 %. 400 experiments
+// at 0.05 have a standard deviation of 0.0109, and three are granted. 2 % of requests that take 5 ms longer
+// are found.
 func TestTails(t *testing.T) {
 	for _, tt := range []struct {
 		tail

@@ -24,7 +24,7 @@ const slots = 16384
 // for a busy machine, short for a test.
 const nodeTimeout = "2000"
 
-// A Cluster is one of real servers: masters, to each of which belongs a range of slots, and replicas.
+// A Cluster is one of real servers: masters, each with a range of slots, and replicas.
 type Cluster struct {
 	// Masters are in the order of their slots, and Replicas[i] is of Masters[i] when they start.
 	Masters, Replicas []*Server
@@ -96,7 +96,7 @@ func (s *Server) Do(args ...string) string {
 	return reply
 }
 
-// IsMaster tells whether this server says that it is one; it may be away, or change its mind.
+// IsMaster reports whether this server says that it is one; it may be away, or change its mind.
 func (s *Server) IsMaster() bool {
 	reply, err := s.do("ROLE")
 	return err == nil && strings.Contains(reply, "master")

@@ -36,8 +36,8 @@ func Need(t testing.TB) {
 	testenv.Program(t, "redis-server")
 }
 
-// Start starts one, with further arguments if there are any, behind a Unix socket
-// and a TCP port. It ends with the test.
+// Start starts one, with further arguments if given, at a Unix socket and a TCP
+// port. It ends with the test.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	Need(t)
@@ -79,7 +79,7 @@ func (s *Server) Restart() {
 	}
 }
 
-// launch tells whether the server has come up.
+// launch reports whether the server has come up.
 func (s *Server) launch() bool {
 	s.cmd = exec.Command("redis-server", append([]string{"--port", s.port, "--bind", "127.0.0.1",
 		"--unixsocket", filepath.Join(s.dir, "s"), "--dir", s.dir, "--save", "", "--appendonly", "yes",
@@ -106,7 +106,7 @@ func (s *Server) launch() bool {
 	return false
 }
 
-// answers tells whether the server speaks; a password may be wanted.
+// answers reports whether the server speaks; a password may be wanted.
 func (s *Server) answers() bool {
 	opt, err := rueidis.ParseURL(s.URL())
 	if err != nil {

@@ -38,7 +38,7 @@ func (f *Figures) Serve(t testing.TB) string {
 	l := f.Listen(t)
 	s := &http.Server{Handler: f, Protocols: new(http.Protocols)}
 	s.Protocols.SetHTTP1(!f.Streams)
-	s.Protocols.SetUnencryptedHTTP2(f.Streams) // over TLS, too, of which it does not know
+	s.Protocols.SetUnencryptedHTTP2(f.Streams) // over TLS as well, which it knows nothing of
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = s.Serve(l) })
 	t.Cleanup(func() {
@@ -122,7 +122,7 @@ func (l figuresListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = conn.(*net.TCPConn).SetReadBuffer(64 << 10) // an upload has to wait for who reads it
+	_ = conn.(*net.TCPConn).SetReadBuffer(64 << 10) // an upload has to wait for its reader
 	all := func(b []byte) int64 { return int64(len(b)) }
 	conn = &figuresConn{Conn: conn, came: all, went: all, read: &l.of.BelowCame, wrote: &l.of.BelowWent}
 	protocol := "http/1.1"

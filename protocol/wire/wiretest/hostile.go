@@ -43,12 +43,13 @@ type Peer struct {
 	Want  []errkind.Kind // the kernel may say one or the other
 	// Endless peers send without end, which must not fill memory.
 	Endless bool
-	// trust is whom a client trusts over TLS, and port what its server speaks if not what the client does.
+	// trust is the authority that a client trusts over TLS, and port what its server speaks if not what the client
+	// does.
 	trust func(*Server)
 	port  transport
 }
 
-// A transport is what lies below a protocol.
+// A transport is what a protocol runs over.
 type transport int
 
 const (
@@ -57,7 +58,7 @@ const (
 	crossed           // a plain client to a port of TLS
 )
 
-// A Server is where a client finds one, and whom it trusts.
+// A Server is where a client finds one, and the authority that it trusts.
 type Server struct {
 	Address string
 	Secure  bool   // over TLS
@@ -86,7 +87,7 @@ const (
 // Hostile drives each way against each hostile server, and wants errors of its kind in time, from iterations with a
 // timeout and from runs that end before it, and bounded memory. TestMain looks for goroutines that are left.
 func (p Protocol) Hostile(t *testing.T) {
-	if _, named := p.Wants["has no such name"]; !named { // once: whoever gives a look-up up leaves it behind for a while
+	if _, named := p.Wants["has no such name"]; !named { // once: an abandoned look-up goes on for a while
 		Errs(t, p.Ways[0].Open(t, Server{Address: "name.invalid:1"}), errkind.DNS, errkind.Timeout)
 	}
 	for _, peer := range p.peers() {
@@ -106,7 +107,7 @@ func (p Protocol) Hostile(t *testing.T) {
 	}
 }
 
-// meets tells whether a peer is met over TLS, or without.
+// meets reports whether a peer is reached over TLS, or without.
 func (w Way) meets(peer Peer, secure bool) bool {
 	switch {
 	case secure && !w.Secure || !secure && !w.Plain:
@@ -150,7 +151,7 @@ func (w Way) callers() int {
 	return 2
 }
 
-// Errs does some iterations and wants an error of one of the kinds from each, in time and without an outcome, but for
+// Errs does some iterations and wants an error of one of the kinds from each, in time and without an outcome, except
 // what it cost up to then.
 func Errs(t testing.TB, target load.Target, want ...errkind.Kind) {
 	t.Helper()
@@ -189,7 +190,7 @@ func errs(t testing.TB, target load.Target, callers int, want []errkind.Kind) {
 	}
 }
 
-// Ends drives a run that is over before any timeout: it ends with its grace and has no throughput.
+// Ends drives a run that ends before any timeout: it ends with its grace and has no throughput.
 func Ends(t testing.TB, target load.Target, timeout time.Duration) {
 	t.Helper()
 	plan := load.Plan{VUs: 2, Duration: 20 * time.Millisecond, Grace: 10 * time.Millisecond, Timeout: timeout}

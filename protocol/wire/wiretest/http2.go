@@ -59,7 +59,7 @@ func Block(fields ...string) []byte {
 	return b.Bytes()
 }
 
-// Headers sends header fields, and ends the answer if it is told to.
+// Headers sends header fields, and ends the answer if end is set.
 func (s Stream) Headers(end bool, fields ...string) error {
 	return s.WriteHeaders(http2.HeadersFrameParam{StreamID: s.ID, BlockFragment: Block(fields...), EndHeaders: true, EndStream: end})
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // Restarted drives each way through the end of its server and its return. start serves right answers at an address;
-// away are the kinds of error that say that nobody is there. Every iteration is accounted for, and there are right
-// answers before and after.
+// away are the kinds of error of a missing server. Every iteration is accounted for, and there are right answers
+// before and after.
 func (p Protocol) Restarted(t *testing.T, start func(t testing.TB, address string) (stop func()), away ...errkind.Kind) {
 	for _, way := range p.Ways {
 		t.Run(way.Name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"contend/setting"
 )
 
-// A counting test counts what it is told.
+// A counting test counts its failures.
 type counting struct {
 	testing.TB
 	errors int

@@ -133,7 +133,7 @@ func TestGeneratedCodeIsFresh(t *testing.T) {
 func TestChecks(t *testing.T) {
 	for _, tt := range []struct {
 		name, old, new string
-		breaks         string // of which of the checks
+		breaks         string // the checks that it breaks
 	}{
 		{"no comment of the file", "\nsyntax", "\n\nsyntax", "lint"},
 		{"no comment of a message", "// incrementBy is", "// This is", "lint"},

@@ -19,7 +19,7 @@ const callerCount = 300
 // A workload is what callers do.
 type workload struct {
 	callers int
-	calls   int // by each caller; 0: until the crowd is told to stop
+	calls   int // by each caller; 0: until the crowd is asked to stop
 	// adds is what a caller adds in a call over gRPC; nil means 1, which HTTP
 	// always adds. Adding 0 is a load.
 	adds func(caller, call int) int32
@@ -103,7 +103,7 @@ func (c *crowd) progress(what string, ok func() bool) {
 type caller struct {
 	*crowd
 	id       int
-	replica  int // whom it calls next
+	replica  int // the one it calls next
 	missed   int // calls since the last one that was acknowledged
 	door     door
 	endpoint *endpoint // of the door
@@ -208,7 +208,7 @@ func (c *caller) goHome() {
 }
 
 // move goes to the next replica after a pause, which is twice as long after each miss:
-// else those who are refused could keep a slow machine so busy that all are refused.
+// otherwise refused callers could keep a slow machine so busy that all are refused.
 func (c *caller) move() {
 	c.endpoint.missed.Add(1)
 	c.leave()

@@ -10,8 +10,8 @@ func dieWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
-// stands are the faults of a Redis that stands still, and later does what it was
-// sent meanwhile, be it that nobody waits for the answer any more.
+// stands are the faults of a Redis that stops, and later does what it was sent
+// in the meantime, even if nobody waits for the answer any more.
 func stands() []fault {
 	pid := 0
 	return []fault{{name: "a Redis that stands still", timeouts: 0.25,

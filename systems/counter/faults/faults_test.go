@@ -57,7 +57,7 @@ func TestReplicaKilled(t *testing.T) {
 	}
 }
 
-// The supervisor of replicas behind one address starts again what is killed.
+// The supervisor of replicas at one address restarts what is killed.
 func TestSupervisedReplicaKilled(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -68,8 +68,8 @@ func TestSupervisedReplicaKilled(t *testing.T) {
 	f.window(childKilled())
 }
 
-// What a Redis that writes its append-only file has confirmed survives kill -9:
-// the kernel has it, or with appendfsync always the disk.
+// Whatever a Redis that writes its append-only file has confirmed survives kill
+// -9: the kernel has it, or with appendfsync always the disk.
 func TestRedisRestarted(t *testing.T) {
 	t.Parallel()
 	for _, fsync := range []struct {

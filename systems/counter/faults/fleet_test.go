@@ -35,7 +35,7 @@ type setting struct {
 	design  string
 	timeout time.Duration // of one operation on the Redis; 0: short, but enough for it
 	direct  bool          // by the socket of the Redis, past the proxy
-	// supervised: one process keeps the replicas, behind one address.
+	// supervised: one process keeps the replicas, at one address.
 	supervised bool
 	redis      []string // further arguments of the redis-server
 }
@@ -77,8 +77,8 @@ const shortTimeout = 400 * time.Millisecond
 
 func redisTimeout(d time.Duration) string { return "--redis-timeout=" + d.String() }
 
-// quick tells whether in fair weather every call is acknowledged in half the timeout, by
-// which faults can be told from a machine that is slow.
+// quick reports whether in fair weather every call is acknowledged in half the timeout,
+// which distinguishes faults from a slow machine.
 func (f *fleet) quick(design string) bool {
 	i := slices.IndexFunc(designs(), func(d trial) bool { return d.name == design })
 	w := large(designs()[i].callers)

@@ -23,7 +23,7 @@ type weather struct {
 // tolls count what a proxy has done.
 type tolls struct{ passed, delayed, swallowed, cut, dropped, reset, waited atomic.Int64 }
 
-// A proxy stands between the replicas and the Redis.
+// A proxy connects the replicas to the Redis.
 type proxy struct {
 	ln       net.Listener
 	upstream func() (net.Conn, error)
@@ -110,7 +110,7 @@ func (p *proxy) accept() {
 	}
 }
 
-// admit waits while the door is closed, and tells whether it opened.
+// admit waits while the door is closed, and reports whether it opened.
 func (p *proxy) admit() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,7 +151,7 @@ func (p *proxy) enter(l *proxied) bool {
 	return !p.closed
 }
 
-// A proxied connection is that of a client and the one to the server behind it.
+// A proxied connection is that of a client and the one to the server.
 type proxied struct {
 	proxy          *proxy
 	client, server net.Conn

@@ -35,7 +35,7 @@ type endpoint struct {
 }
 
 // A replica is a process that serves the counter. Its methods are for the
-// goroutine of the test, but for at.
+// goroutine of the test, except at.
 type replica struct {
 	t      testing.TB
 	design string

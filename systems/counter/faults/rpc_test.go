@@ -15,7 +15,7 @@ import (
 	"contend/systems/counter/counterpb"
 )
 
-// An rpcDoor calls over a connection that others use too.
+// An rpcDoor calls over a connection that it shares with others.
 type rpcDoor struct {
 	client counterpb.IncrementCounterClient
 }

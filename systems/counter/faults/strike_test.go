@@ -11,7 +11,7 @@ import (
 type fault struct {
 	name       string
 	begin, end func(*fleet)
-	// bites tells whether it has had an effect, given what had been counted when
+	// bites reports whether it has had an effect, given what had been counted when
 	// it began; nil: it needs none.
 	bites func(f *fleet, c *crowd, since counts) bool
 	// How long it lasts after that: hold, and so many timeouts of an operation.

@@ -37,7 +37,7 @@ func weathers() []fault {
 
 func turn(w weather) func(*fleet) { return func(f *fleet) { f.proxy.become(w) } }
 
-// sever ends the connections of the replicas, of which there must be some.
+// sever ends the connections of the replicas, which must have some.
 func sever(reset bool) func(*fleet) {
 	return func(f *fleet) {
 		testenv.Eventually(f.t, "a connection is ended", func() bool { return f.proxy.sever(reset) > 0 })

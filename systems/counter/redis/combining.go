@@ -12,7 +12,7 @@ import (
 
 const (
 	// yields is how often a batch that may be sent waits for callers who could run
-	// and join it, as long as some do. One yield puts it behind all that can run now.
+	// and join it, as long as some do. One yield lets all that can run now go first.
 	yields = 4
 	// goal is how many callers a batch waits for, if at the rate at which they have
 	// joined they come within longest: each call costs Redis and this process the
@@ -23,9 +23,9 @@ const (
 	rarest  = 1 << 10
 )
 
-// A combiner has one script call under way at a time. Increments that come meanwhile
-// form the next batch; its first caller starts a goroutine that sends it. Somebody who
-// has been alone for two calls makes them as under redis-script.
+// A combiner has one script call under way at a time. Increments that come during it
+// form the next batch; its first caller starts a goroutine that sends it. A caller
+// that has been alone for two calls makes them as under redis-script.
 type combiner struct {
 	c      *Counter
 	flight sync.Mutex // held while a call is under way
@@ -36,8 +36,8 @@ type combiner struct {
 	penalty int       // what skip was after the last wait in vain
 
 	mu     sync.Mutex
-	open   *batch        // joined by the next caller; nil if there is none
-	wanted chan struct{} // closed by the caller with whom the batch reaches the goal; nil if nobody waits
+	open   *batch        // the next caller joins it; nil: a new one begins
+	wanted chan struct{} // closed by the caller that brings the batch to the goal; nil if nobody waits
 }
 
 // A batch reserves a range of values by one call: the k-th caller gets what the
@@ -172,7 +172,7 @@ func (b *combiner) linger() {
 	b.skip = b.penalty
 }
 
-// await tells whether the batch has reached the goal.
+// await reports whether the batch has reached the goal.
 func (b *combiner) await() bool {
 	reached := make(chan struct{})
 	b.mu.Lock()
@@ -219,7 +219,7 @@ func (b *combiner) seal(q *batch) (total int64, callers int) {
 	return total, q.callers
 }
 
-// isRefusal tells whether Redis said no for good to the sum.
+// isRefusal reports whether Redis said no for good to the sum.
 func isRefusal(err error) bool {
 	return !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrIndeterminate)
 }

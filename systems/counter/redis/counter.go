@@ -89,9 +89,9 @@ func Open(cfg Config) (*Counter, error) {
 // maxID bounds an idempotency key, in bytes: the keys of ten minutes are in memory.
 const maxID = 512
 
-// Increment adds n and returns the change. Of all increments with the same id within
-// ten minutes one happens, and all return what it did; "" is no id, and 512 bytes are
-// the longest.
+// Increment adds n and returns the change. If several increments within ten minutes
+// have the same id, one happens, and all return what it did; "" means no id, and
+// 512 bytes are the longest.
 func (c *Counter) Increment(ctx context.Context, n int64, id string) (Change, error) {
 	if !c.enter() {
 		return Change{}, guard.ErrClosed
@@ -208,9 +208,9 @@ func (c *Counter) acquire(ctx context.Context) error {
 
 func (c *Counter) release() { <-c.slots }
 
-// do sends a command and waits for the answer. What has not been sent because its
-// connection was stale is sent on another; and so is what has not been sent because
-// somebody else, whose context has ended, was connecting for all.
+// do sends a command and waits for the answer. A command that was not sent because
+// its connection was stale is sent on another; so is one that was not sent because
+// another caller, whose context has ended, was connecting for all.
 func (c *Counter) do(ctx context.Context, client rueidis.Client, cmd rueidis.Completed) rueidis.RedisResult {
 	if c.pipelining { // where only the context ends a wait
 		var cancel context.CancelFunc

@@ -40,7 +40,7 @@ func isStale(err error) bool {
 	return errors.As(err, &u) && u.stale
 }
 
-// isLate tells whether there was no connection in time.
+// isLate reports whether there was no connection in time.
 func isLate(err error) bool {
 	var u *unsent
 	var timeout net.Error
@@ -86,8 +86,8 @@ func withContext(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", cause, err)
 }
 
-// isPassing tells whether Redis may do it later: as it is, or after a node or an
-// account has changed, of which every command finds out anew.
+// isPassing reports whether a retry may succeed: as Redis is, or after a node or an
+// account has changed, which every command finds out for itself.
 func isPassing(reply string) bool {
 	return redisserver.IsTransient(reply, "MOVED", "ASK", "NOSCRIPT", "NOAUTH", "WRONGPASS", "NOPERM")
 }

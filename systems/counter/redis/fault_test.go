@@ -110,7 +110,7 @@ func (l *lines) text() string {
 	return l.b.String()
 }
 
-// TestHalfOpen: the way to Redis swallows everything, and nobody is told.
+// TestHalfOpen: the way to Redis swallows everything without an error.
 func TestHalfOpen(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, design string) {
@@ -185,7 +185,7 @@ func TestLostAnswer(t *testing.T) {
 	})
 }
 
-// TestWrongAnswers: what comes that Redis would not say ends the connection, and
+// TestWrongAnswers: a reply that Redis would not send ends the connection, and
 // neither this process nor the order of answers.
 func TestWrongAnswers(t *testing.T) {
 	t.Parallel()
@@ -218,9 +218,9 @@ func TestWrongAnswers(t *testing.T) {
 	})
 }
 
-// TestDisturbed has callers of two processes count through a bad connection. What was
-// said to be not done must not have happened, so only what is indeterminate leaves
-// a choice.
+// TestDisturbed has callers of two processes count through a bad connection. An
+// increment that was reported as not done must not have happened, so only
+// indeterminate ones leave a choice.
 func TestDisturbed(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, design string) {
@@ -330,7 +330,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestJudge: nothing is said not to have happened that may have.
+// TestJudge: nothing is reported as not done that may have been done.
 func TestJudge(t *testing.T) {
 	c := open(t, Config{Server: at(t, redisserver.Config{}), Design: "redis-script"})
 	late, cancel := context.WithTimeout(t.Context(), 0)

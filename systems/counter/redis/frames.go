@@ -10,8 +10,8 @@ import (
 // Redis sends us is the map of a cluster.
 const maxReply = 1 << 20
 
-// errProtocol ends a connection before rueidis believes what came on it: an answer
-// more than there were commands would be taken for that of the next, or end the
+// errProtocol ends a connection before rueidis uses a wrong reply: one reply more
+// than there were commands would be taken for the reply to the next, or end the
 // process.
 var errProtocol = errors.New("not what Redis may say")
 
@@ -54,7 +54,7 @@ func (f *frames) feed(p []byte) (ended int, err error) {
 }
 
 // take takes a piece of a string or of a line, whole if it reaches to the end, and
-// tells whether the value ends there. Afterwards pending is negative if it must not.
+// reports whether the value ends there. Afterwards pending is negative if it must not.
 func (f *frames) take(piece []byte, whole bool) bool {
 	if f.skip > 0 {
 		f.skip -= len(piece)
@@ -97,7 +97,7 @@ func (f *frames) header(line []byte) bool {
 	return f.fail()
 }
 
-// end ends an element which has others in it, and tells whether the value ends, too.
+// end ends an element which contains others, and reports whether the value ends with it.
 func (f *frames) end(inside int) bool {
 	f.pending = max(f.pending-1, 0) + inside
 	if f.pending > maxReply/len("_\r\n") {

@@ -16,17 +16,17 @@ const (
 	// lookEvery is the time between two probes.
 	lookEvery = 200 * time.Millisecond
 	// pooled is how many connections a process may have. As many operations wait
-	// for nothing but Redis.
+	// for Redis only.
 	pooled = 128
 	// pipelined is how many commands may be on their way on one connection: the
 	// ring of rueidis has room for 1024.
 	pipelined = 1024
-	// gathering is how long a pipeline waits after a write for further commands, if
-	// more than one caller is there; its value is from the pull request that brought
+	// gathering is how long a pipeline waits after a write for further commands, if it
+	// has more than one caller; its value is from the pull request that brought
 	// rueidis the option (158). With 100 µs eight callers were a quarter slower here.
 	gathering = 20 * time.Microsecond
 	// smallBuffer is enough for the commands of one increment. rueidis takes 0.5 MiB
-	// if nothing is said, and once more for reading.
+	// by default, and as much again for reading.
 	smallBuffer = 4 << 10
 	bigBuffer   = 64 << 10
 	// smallRing has 2^4 places: connections of the pool carry one command at a time.
@@ -130,7 +130,7 @@ func (l *connector) close() {
 	}
 }
 
-// connected returns the client, or why there is none yet.
+// connected returns the client, or why it is not connected yet.
 func (l *connector) connected() (rueidis.Client, error) {
 	if client := l.client.Load(); client != nil {
 		return *client, nil

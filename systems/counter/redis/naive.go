@@ -11,8 +11,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// How long redis-naive waits after a conflict: up to firstPause, and twice as long
-// each time. Without it the callers of a busy counter undo each other's work. Of pauses
+// How long redis-naive waits after a conflict: up to firstPause, and twice as long each
+// time. Without it the callers of a busy counter undo each other's work. Among pauses
 // from 1 to 256 ms these let most of 80 callers succeed within a second.
 const (
 	firstPause   = 2 * time.Millisecond
@@ -108,7 +108,7 @@ func (t *transaction) do(cmd rueidis.Completed) rueidis.RedisResult {
 	return result
 }
 
-// get returns 0 for what is not there.
+// get returns 0 for a missing field.
 func (t *transaction) get(field string) int64 {
 	value, err := t.do(t.B().Hget().Key(t.c.key).Field(field).Build()).AsInt64()
 	if err != nil && !rueidis.IsRedisNil(err) && t.err == nil {
@@ -121,8 +121,8 @@ func (t *transaction) set(field string, value int64) {
 	t.do(t.B().Hset().Key(t.c.key).FieldValue().FieldValue(field, strconv.FormatInt(value, 10)).Build())
 }
 
-// execute ends the transaction. From here on no answer means that it may have
-// happened.
+// execute ends the transaction. After this a missing answer means that it may
+// have happened.
 func (t *transaction) execute() error {
 	t.c.counts.commands.Add(1)
 	replies, err := t.Do(t.ctx, t.B().Exec().Build()).ToArray()

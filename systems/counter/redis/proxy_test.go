@@ -9,7 +9,7 @@ import (
 	"contend/internal/redisserver"
 )
 
-// What a proxy does with bytes.
+// How a proxy treats bytes.
 const (
 	flowing    = iota
 	held       // it keeps what callers send until it flows again
@@ -17,7 +17,7 @@ const (
 	dead       // it swallows all for ever: TCP has no gaps
 )
 
-// A proxy stands between a counter and a Redis.
+// A proxy connects a counter to a Redis.
 type proxy struct {
 	ln      net.Listener
 	backend string
@@ -107,7 +107,7 @@ func (p *proxy) copy(to, from net.Conn, isAnswer bool) {
 	}
 }
 
-// passes waits while what has been read is held, and tells whether it goes on.
+// passes waits while what has been read is held, and reports whether it goes on.
 func (p *proxy) passes(isAnswer bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

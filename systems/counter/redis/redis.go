@@ -101,10 +101,10 @@ type Config struct {
 	Design string // of Lookup
 	// Key names the counter; "" means contend:counter.
 	Key string `json:"key" flag:"redis-counter" default:"contend:counter" words:"*name* of the counter in Redis"`
-	// Timeout bounds one operation on Redis, the connecting included; 0 means 1 s.
-	// An increment under redis-combining can last twice as long, because the batch
-	// before its own may have to time out first; and one that Redis has to be told
-	// the script for, too.
+	// Timeout bounds one operation on Redis, including connecting; 0 means 1 s. An
+	// increment under redis-combining can last twice as long, because the batch
+	// before its own may have to time out first; so can one before which Redis has
+	// to be sent the script.
 	Timeout time.Duration `json:"timeout" flag:"redis-timeout" default:"1s" min:"1ms" max:"1m" words:"time limit for one Redis operation"`
 	// Log gets when Redis goes away and when it answers again; nil means no log.
 	Log *slog.Logger

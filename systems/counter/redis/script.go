@@ -19,8 +19,9 @@ const (
 	remembered = 10 * time.Minute
 )
 
-// What can fail comes before what writes, so that an error means that nothing was
-// written. Numbers of Lua are exact up to 2^53; beyond, the text is asked for.
+// Commands that can fail come before those that write, so that an error means
+// that nothing was written. Numbers of Lua are exact up to 2^53; beyond, the text
+// is asked for.
 const (
 	changeText = `local now = redis.call('TIME')[1]
 local value = redis.call('HINCRBY', KEYS[1], 'counter', ARGV[1])

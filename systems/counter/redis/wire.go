@@ -22,7 +22,7 @@ type countedConn struct {
 	writes atomic.Int32 // up to 2; the first is the greeting, which carries no command
 
 	commands frames // of the one who writes
-	answers  frames // of the one who reads
+	answers  frames // of the reader
 	owed     atomic.Int64
 }
 
@@ -81,7 +81,7 @@ func (w *countedConn) giveUp() error {
 	return net.ErrClosed
 }
 
-// greeting tells whether this write is the first.
+// greeting reports whether this write is the first.
 func (w *countedConn) greeting() bool {
 	return w.writes.Load() < 2 && w.writes.Add(1) == 1
 }
@@ -109,7 +109,7 @@ func (w *countedConn) check(p []byte) error {
 	return nil
 }
 
-// isProbe tells whether a write is a probe, of rueidis or our own.
+// isProbe reports whether a write is a probe, of rueidis or our own.
 func isProbe(p []byte) bool {
 	return bytes.HasPrefix(p, []byte("*1\r\n$4\r\nPING\r\n")) || bytes.HasPrefix(p, []byte("*2\r\n$6\r\nEXISTS\r\n"))
 }

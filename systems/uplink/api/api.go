@@ -18,7 +18,7 @@ const (
 	// MaxHeaderBytes is for the http.Server in front of New: a select of 10 000
 	// DevEUIs, 25 bytes each, is a request line of 250 kB, and twice that must pass.
 	MaxHeaderBytes = 512 << 10
-	// maxList is the body of a call with a list: some 200 000 DevEUIs.
+	// maxList is the body of a call with a list: about 200 000 DevEUIs.
 	maxList = 4 << 20
 	// maxBody is the body of any other call: 4 KiB of Details, each byte written
 	// with six, and room.
@@ -161,7 +161,7 @@ func (a *api) admit(w http.ResponseWriter, r *http.Request, route route) (custom
 	case <-time.After(turnTimeout):
 		return "", tooManyCalls()
 	case <-r.Context().Done():
-		return "", tooManyCalls() // nobody is there to read it
+		return "", tooManyCalls() // nobody reads it any more
 	}
 }
 

@@ -91,7 +91,7 @@ func TestSelect(t *testing.T) {
 	eui := func(list ...int) string {
 		var q strings.Builder
 		for _, n := range list {
-			fmt.Fprintf(&q, "&DevEUIs=%016X", n) // upper case is read, too
+			fmt.Fprintf(&q, "&DevEUIs=%016X", n) // upper case is read as well
 		}
 		return q.String()
 	}

@@ -20,7 +20,7 @@ import (
 	"contend/systems/uplink/table"
 )
 
-// Each error of the table has its code and status; nothing of its text is told.
+// Each error of the table has its code and status; nothing of its text is revealed.
 func TestFailureOf(t *testing.T) {
 	tests := []struct {
 		err    error
@@ -217,7 +217,7 @@ func TestBrokenBody(t *testing.T) {
 // A reader that takes a chunk now and then gets a list of any length; one that
 // stops is given up after a minute.
 func TestSlowReader(t *testing.T) {
-	list := make([]table.Device, 5000) // some 150 bytes each, 12 chunks
+	list := make([]table.Device, 5000) // about 150 bytes each, 12 chunks
 	tests := []struct {
 		name  string
 		pause time.Duration // before each 64 KiB

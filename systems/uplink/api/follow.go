@@ -11,10 +11,11 @@ import (
 // followEvery is how often a token file is looked at.
 const followEvery = time.Second
 
-// Follow rereads a token file whenever its text is another one than read, until ctx
-// ends. A text counts that was there twice in succession: whoever writes into the file
-// may not be done. While the file is away or has mistakes, the tokens stay as they are.
-// What is no regular file, such as a pipe, can be read only once, and is left alone.
+// Follow rereads a token file whenever its text differs from the one read, until ctx
+// ends. A text counts if two looks in succession found it: whoever writes into the file
+// may not be done. While the file is missing or has mistakes, the tokens stay as they
+// are. Anything other than a regular file, such as a pipe, can be read only once, and
+// is left alone.
 func (t *Tokens) Follow(ctx context.Context, file, read string, log *slog.Logger) {
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()

@@ -102,7 +102,7 @@ func TestGetAndDeleteGroups(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ body, want string }{
-		{`{"addrs":[]}`, `{"deleted":0}`}, // of a delete, empty is none
+		{`{"addrs":[]}`, `{"deleted":0}`}, // of a delete, an empty list deletes nothing
 		{`{"addrs":["00000077"]}`, `{"deleted":0}`},
 		{`{"addrs":["00000002","00000002","00000003"]}`, `{"deleted":2}`},
 	} {
@@ -153,7 +153,7 @@ func TestGroupErrors(t *testing.T) {
 			t.Errorf("%s %s: got %q, want %q", tt.call, tt.body, text, tt.text)
 		}
 	}
-	// To remove what is not there is not an error.
+	// Removing a missing device is not an error.
 	for _, body := range []string{
 		`{"addr":"00000077","dev_eui":"0000000000000001"}`,
 		`{"addr":"00000001","dev_eui":"0000000000000077"}`,

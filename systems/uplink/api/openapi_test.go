@@ -152,7 +152,7 @@ func typeOf(value any) string {
 	return "unknown"
 }
 
-// What is described is served, and what is served is described.
+// Every described path is served, and every served path is described.
 func TestDescriptionHasAllRoutes(t *testing.T) {
 	d := readDescription(t)
 	want := map[string]string{"/openapi.yaml": "get"}

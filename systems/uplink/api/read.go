@@ -38,7 +38,7 @@ func (p *problems) add(loc []any, kind, format string, args ...any) {
 
 func (p *problems) full() bool { return len(*p) >= maxProblems }
 
-// failure returns nil if there is no problem.
+// failure returns nil without problems.
 func (p *problems) failure(where string) error {
 	if len(*p) == 0 {
 		return nil
@@ -64,7 +64,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *fai
 // An object is a JSON object of the input. Keys that nobody asks for are ignored;
 // of a key that comes twice the last counts.
 type object struct {
-	values map[string]json.RawMessage // nil: there is no object, for a reason in bad
+	values map[string]json.RawMessage // nil: not an object, for a reason in bad
 	loc    []any
 	bad    *problems
 }

@@ -90,7 +90,7 @@ func TestDemoTokens(t *testing.T) {
 	}
 }
 
-// A token is good up to its moment, and refused from then on.
+// A token is good before its expiry, and refused after it.
 func TestTokenExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		expires := time.Now().Add(time.Hour)
@@ -108,8 +108,9 @@ func TestTokenExpires(t *testing.T) {
 	})
 }
 
-// What a token opened ends with it: at its moment, or when a file without it is read.
-// A token that stays goes on, also with another moment, and mistakes change nothing.
+// The connections that a token opened end with it: at its expiry, or when a file
+// without it is read. A token that stays goes on, also with another expiry, and
+// mistakes change nothing.
 func TestTokenEnds(t *testing.T) {
 	at := func(d time.Duration) string { return " " + time.Now().Add(d).Format(time.RFC3339) + "\n" }
 	for _, tt := range []struct {
@@ -129,7 +130,7 @@ func TestTokenEnds(t *testing.T) {
 		{"mistakes", "lamps\nmeters other", true, time.Hour},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // from 2000-01-01T00:00:00Z on
+			synctest.Test(t, func(t *testing.T) { // the fake time begins at 2000-01-01T00:00:00Z
 				tokens := parseTokens(t, "lamps secret"+at(2*time.Hour))
 				r := httptest.NewRequest(http.MethodGet, "/?access_token=secret", nil)
 				customer, valid, ok := tokens.Admit(r)
@@ -159,8 +160,8 @@ func TestTokenEnds(t *testing.T) {
 	}
 }
 
-// A file that is written anew counts when its text was there for two looks. Meanwhile,
-// and while it is away or has mistakes, the tokens of before are good.
+// A rewritten file counts when two looks found the same text. Until then, and while it
+// is missing or has mistakes, the earlier tokens are good.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file, first := filepath.Join(t.TempDir(), "tokens"), "lamps one\nmeters two\n"

@@ -71,13 +71,13 @@ type Config struct {
 	Devices int `flag:"devices" default:"1" min:"0" max:"16777216" words:"*number* of devices that take turns"`
 	// Gateways take turns; 0 means 1.
 	Gateways int `flag:"gateways" default:"1" min:"0" max:"65536" words:"*number* of gateways that take turns"`
-	// Seed feeds everything random, keys too.
+	// Seed feeds everything random, including keys.
 	Seed uint64 `flag:"seed" default:"1" words:"seed of the devices' keys and all random choices"`
 
-	// Shares, from 0 to 1, of the uplinks that: a second gateway hears, too; have
-	// changed places with the next one of their device; are followed by a join
-	// request of their device, made with NwkSKey; are followed by a frame that is
-	// none, of ten kinds.
+	// Shares, from 0 to 1, of the uplinks that: are heard by a second gateway as
+	// well; have changed places with the next one of their device; are followed by
+	// a join request of their device, made with NwkSKey; are followed by an invalid
+	// frame, of ten kinds.
 	Duplicates   float64 `flag:"duplicates" min:"0" max:"1" words:"*share* of uplinks that a second gateway hears, 0 to 1"`
 	Reorder      float64 `flag:"reorder" min:"0" max:"1" words:"*share* that changes places with the next of its device"`
 	JoinRequests float64 `flag:"joins" min:"0" max:"1" words:"*share* that a join request follows"`

@@ -107,7 +107,7 @@ func TestFlat(t *testing.T) {
 	}
 }
 
-// What is planted is what is counted, whatever the shares.
+// The planted faults are those that are counted, whatever the shares.
 func TestShares(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		share := func(name string) float64 { return rapid.SampledFrom([]float64{0, 0.01, 0.5, 1}).Draw(rt, name) }

@@ -8,7 +8,7 @@ import (
 	"contend/systems/uplink/message"
 )
 
-// Counts are what was made. Entries are all of them, the end marker too.
+// Counts are what was made. Entries are all of them, including the end marker.
 type Counts struct {
 	Uplinks      int64 `json:"uplinks"` // different ones
 	Duplicates   int64 `json:"duplicates"`

@@ -14,7 +14,7 @@ type Uplink struct {
 }
 
 // AppendUplink appends the frame of LoRaWAN 1.0 to dst. The payload's key belongs to the
-// port; it may be nil if there is no payload. dst and the slices of u must not overlap.
+// port; it may be nil without a payload. dst and the slices of u must not overlap.
 func AppendUplink(dst []byte, u Uplink, mic *CMAC, payload *Cipher) []byte {
 	start := len(dst)
 	options := u.FOpts[:min(len(u.FOpts), fCtrlOptions)]

@@ -68,7 +68,7 @@ const maxPrepared = 1 << 14
 // to 16384. It is not safe for concurrent use.
 type DemoDevices struct {
 	seed uint64
-	kept []PreparedDevice // in the place of the device's number modulo its length
+	kept []PreparedDevice // indexed by the device's number modulo its length
 }
 
 // A PreparedDevice is a device with its keys ready for use.

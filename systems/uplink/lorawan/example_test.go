@@ -9,7 +9,8 @@ import (
 )
 
 // The counter of a frame is known to 16 bits, its MIC is one of a list: the true
-// counter is the one whose MIC is there. The message is a frame's without its MIC.
+// counter is the one whose MIC is in the list. The message is a frame's without
+// its MIC.
 func ExampleFullFCnt() {
 	device := lorawan.DemoDevice(1, 0)
 	mic, payload := lorawan.NewCMAC(device.NwkSKey), lorawan.NewCipher(device.AppSKey)

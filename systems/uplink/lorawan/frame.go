@@ -49,8 +49,8 @@ const (
 
 const (
 	minFrame = 12
-	// maxFrame is the longest payload of LoRa's and FSK's physical layer; a B block
-	// holds the length in a byte, too.
+	// maxFrame is the longest payload of the physical layers of LoRa and FSK; a B
+	// block also holds the length in a byte.
 	maxFrame = 255
 	micSize  = 4
 	// fCtrlOptions is the part of FCtrl that holds the length of FOpts.
@@ -62,17 +62,17 @@ const (
 type Frame struct {
 	Type Type
 	MIC  uint32
-	// Of data frames. FCnt is the low half of the counter; FPort is -1 if absent.
+	// For data frames. FCnt is the low half of the counter; FPort is -1 if absent.
 	DevAddr DevAddr
 	FCtrl   byte
 	FCnt    uint16
 	FOpts   []byte
 	FPort   int
-	// Payload is FRMPayload, encrypted. Of a join accept, which is encrypted with
-	// its MIC, and of a proprietary frame it is all from MHDR to MIC.
+	// Payload is FRMPayload, encrypted. For a join accept, which is encrypted with
+	// its MIC, and for a proprietary frame it is everything from MHDR to MIC.
 	Payload []byte
-	// Of join requests, and of rejoin requests, where Nonce is RJcount; types 0 and
-	// 2 have no JoinEUI.
+	// For join requests, and for rejoin requests, where Nonce is RJcount; types 0
+	// and 2 have no JoinEUI.
 	JoinEUI, DevEUI EUI
 	Nonce           uint16
 	RejoinType      byte
@@ -195,8 +195,8 @@ func (f *Frame) parseRejoin() error {
 	return nil
 }
 
-// Sender returns the bytes of an uplink that tell who sent it: DevAddr of data frames, DevEUI of join and rejoin
-// requests, in the order of transmission. Of any other frame it is all of it.
+// Sender returns the bytes of an uplink that identify who sent it: DevAddr of data frames, DevEUI of join and
+// rejoin requests, in the order of transmission. For any other frame it is the whole frame.
 func Sender(phy []byte) []byte {
 	if len(phy) < minFrame {
 		return phy

@@ -7,7 +7,7 @@ import (
 )
 
 // An EUI is a 64-bit identifier of a device, a join server or a gateway. Its text
-// is 16 hexadecimal digits in lower case; upper case is read, too.
+// is 16 hexadecimal digits in lower case; upper case can be read as well.
 type EUI uint64
 
 // A DevAddr is the 32-bit address of a session, which several devices may share.

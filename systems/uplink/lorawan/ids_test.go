@@ -31,7 +31,7 @@ func TestParseIdentifiers(t *testing.T) {
 	}
 }
 
-// The text has all digits and comes back as the same value, in JSON too.
+// The text has all digits and is read back as the same value, also in JSON.
 func TestIdentifiersRoundTrip(t *testing.T) {
 	type pair struct {
 		EUI  lorawan.EUI

@@ -6,7 +6,7 @@ import (
 )
 
 func TestSender(t *testing.T) {
-	frame := make([]byte, 24) // each byte is its place, but for what the test sets
+	frame := make([]byte, 24) // each byte is its place, except for what the test sets
 	for i := range frame {
 		frame[i] = byte(i)
 	}

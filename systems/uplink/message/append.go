@@ -43,7 +43,7 @@ func AppendUpstream(dst []byte, u *Upstream) []byte {
 	return append(dst, '}')
 }
 
-// The functions below append a member: what stands before its value, and that.
+// The functions below append a member: what precedes its value, and the value.
 
 func appendUint(dst []byte, before string, n uint64) []byte {
 	return strconv.AppendUint(append(dst, before...), n, 10)

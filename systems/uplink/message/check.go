@@ -16,7 +16,7 @@ const (
 	maxTMMS  = 8  // moments, of class B
 )
 
-// IsCodingRate says whether a text is one: two numbers of one digit, as "4/6".
+// IsCodingRate reports whether a text is one: two numbers of one digit, as "4/6".
 func IsCodingRate(text string) bool {
 	digit := func(i int) bool { return text[i] >= '1' && text[i] <= '9' }
 	return len(text) == 3 && digit(0) && text[1] == '/' && digit(2)
@@ -51,7 +51,7 @@ func (d *Downstream) CheckWindow() error {
 	return nil
 }
 
-// known reports whether a position can be told.
+// known reports whether a position is known.
 func (p *Position) known() bool {
 	return p != nil && finite(p.Latitude) && finite(p.Longitude)
 }

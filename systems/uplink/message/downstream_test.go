@@ -101,7 +101,7 @@ func TestCheckFrame(t *testing.T) {
 	}
 }
 
-// What was read may still have no window.
+// A valid message may still have no window.
 func TestCheckWindow(t *testing.T) {
 	const device = `"DevEUI": 11249791761593666359`
 	for _, tt := range []struct{ to, timing, want string }{

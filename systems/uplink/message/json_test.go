@@ -97,7 +97,7 @@ func TestAppendArray(t *testing.T) {
 	}
 }
 
-// What is not finite must not become bad JSON.
+// A number that is not finite must not become bad JSON.
 func TestUpstreamNotFinite(t *testing.T) {
 	u := example()
 	u.Radio.RSSI, u.Radio.SNR = float32(math.NaN()), float32(math.Inf(-1))

@@ -20,7 +20,7 @@ type Radio struct {
 	// FHSS: occupied channel width in Hz, and the coding rate, as "4/6".
 	ChannelWidth uint32
 	CodingRate   string
-	// Of an uplink: signal strength in dBm, signal-to-noise ratio in dB.
+	// For an uplink: signal strength in dBm, signal-to-noise ratio in dB.
 	RSSI, SNR float32
 }
 
@@ -62,7 +62,7 @@ type Uplink struct {
 // Heard returns when the frame was received, as this instance's clock has it.
 func (u *Uplink) Heard() time.Time { return u.Arrived.Add(-u.Delay) }
 
-// An Origin is where in the intake an uplink stands: the partition and the two
+// An Origin is the place of an uplink in the intake: the partition and the two
 // halves of the stream's entry identifier.
 type Origin struct {
 	Partition   int

@@ -12,7 +12,7 @@ import (
 const maxDepth = 32
 
 // A scanner reads one JSON text without allocating. After the first mistake,
-// which err holds, it stands at the end and everything reads as zero.
+// which err holds, it is at the end and everything reads as zero.
 type scanner struct {
 	data  []byte
 	pos   int
@@ -36,7 +36,7 @@ func (s *scanner) wrong(format string, args ...any) {
 	s.fail(format, args...)
 }
 
-// peek skips white space and returns the byte behind it, 0 at the end.
+// peek skips white space and returns the byte after it, 0 at the end.
 func (s *scanner) peek() byte {
 	if s.pos < len(s.data) && s.data[s.pos] > ' ' {
 		return s.data[s.pos]
@@ -95,7 +95,7 @@ func (s *scanner) end() error {
 	return s.err
 }
 
-// literal reads a word if it stands here.
+// literal reads a word if it is here.
 func (s *scanner) literal(word string) bool {
 	if s.peek() != word[0] || len(s.data)-s.pos < len(word) || string(s.data[s.pos:s.pos+len(word)]) != word {
 		return false
@@ -160,8 +160,8 @@ func appendUints[T ~uint8 | ~uint32 | ~uint64](s *scanner, dst []T) []T {
 	return dst
 }
 
-// appendRun reads what appendUints would, and the commas, as long as there is
-// nothing to decide: integers of at most 19 digits, which fit into 64 bits.
+// appendRun reads what appendUints would, and the commas, as long as nothing
+// has to be decided: integers of at most 19 digits, which fit into 64 bits.
 func appendRun[T ~uint8 | ~uint32 | ~uint64](s *scanner, dst []T) []T {
 	for {
 		var n uint64

@@ -12,7 +12,7 @@ import (
 type Stamp struct {
 	At time.Time // of creation or, where a rate is kept, the due time
 	// Lag is how much later than At the uplink was sent, up to 71 minutes; HasLag
-	// says that it is told.
+	// says that it is known.
 	Lag    time.Duration
 	HasLag bool
 }
@@ -40,7 +40,7 @@ func AppendEndMarker(dst []byte, at time.Time) []byte {
 	return binary.LittleEndian.AppendUint32(dst, uint32(at.UnixMicro()))
 }
 
-// IsStamp says whether a payload of so many bytes can be a stamp or an end marker.
+// IsStamp reports whether a payload of so many bytes can be a stamp or an end marker.
 func IsStamp(size int) bool { return size == stampSize || size == lagStampSize }
 
 // ParseStamp reads a payload for whose size IsStamp is true. end is true if it is

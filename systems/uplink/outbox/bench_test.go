@@ -48,7 +48,7 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// benchMessages makes messages that carry their MIC in front, too.
+// benchMessages makes messages that also carry their MIC in front.
 func benchMessages(n, devices int) []Message {
 	messages := make([]Message, n)
 	for i := range messages {

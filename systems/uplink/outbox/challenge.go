@@ -136,7 +136,7 @@ func (c *challenger) refill() {
 	c.left = c.chunk
 }
 
-// differs says whether v differs from all entries in the highest bits.
+// differs reports whether v differs from all entries in the highest bits.
 func differs(v uint32, entries []uint32) bool {
 	for _, e := range entries {
 		if (e^v)>>(32-apart) == 0 {
@@ -154,7 +154,7 @@ func (c *challenger) prepare() {
 	clear(c.taken)
 }
 
-// take says whether v differs from all that was taken in the highest bits, and takes it.
+// take reports whether v differs from all that was taken in the highest bits, and takes it.
 func (c *challenger) take(v uint32) bool {
 	place := v >> (32 - apart)
 	word, bit := &c.taken[place/64], uint64(1)<<(place%64)

@@ -89,7 +89,7 @@ func TestChallengesTogether(t *testing.T) {
 	}
 }
 
-// TestChallengeSkips has the MIC drawn as one of the others, too.
+// TestChallengeSkips also has the MIC drawn as one of the others.
 func TestChallengeSkips(t *testing.T) {
 	c := challenger{key: fixedKey()}
 	for _, n := range []int{2, 4, 16, 17, 127, 128, 300} {
@@ -101,8 +101,8 @@ func TestChallengeSkips(t *testing.T) {
 	}
 }
 
-// TestTaken has entries share their highest 17 bits, of which there are 4096 · 32 = 2^17
-// values. Few entries and many are told from one another alike.
+// TestTaken has entries share their highest 17 bits, which have 4096 · 32 = 2^17 values.
+// Entries are distinguished in the same way whether there are few or many.
 func TestTaken(t *testing.T) {
 	const one = 1 << (32 - 17)
 	steps := []struct {

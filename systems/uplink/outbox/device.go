@@ -35,7 +35,7 @@ type TrustConfig struct {
 	// the size 0 if nothing was; nil: nothing was of any. It is called with the outbox
 	// locked.
 	Initial func(lorawan.EUI) Trust
-	// Exists says whether a device still has the row; nil: each has. It is called with the outbox
+	// Exists reports whether a device still has the row; nil: each has. It is called with the outbox
 	// locked.
 	Exists func(Candidate) bool
 }
@@ -57,13 +57,13 @@ func (c *TrustConfig) setDefaults() {
 func clampSize(n int) uint16 { return uint16(max(MinChallenge, min(n, MaxChallenge))) }
 
 // A device is what the outbox knows about one, with those of its messages that
-// wait: its lane. A lane with messages is either among the ready ones, or stands
-// aside for a device that is full.
+// wait: its lane. A lane with messages is either among the ready ones, or waits
+// for a device that is full.
 type device struct {
 	Candidate
 	queue list
-	// waitsFor is the full device for which the lane stands aside, aside the first
-	// of the lanes that do so for this device, nextAside the one after this lane.
+	// waitsFor is the full device for which the lane waits, aside the first of the
+	// lanes that wait for this device, nextAside the one after this lane.
 	waitsFor, aside, nextAside *device
 
 	index      int32 // among the ready lanes, from 1; 0: not among them

@@ -27,7 +27,7 @@ import (
 type Message struct {
 	Uplink     *message.Uplink
 	Candidates []Candidate
-	// Addr is the address in the frame, if it has one. Devices of others may have it, too.
+	// Addr is the address in the frame, if it has one. Devices of others may also have it.
 	Addr    lorawan.DevAddr
 	HasAddr bool
 	// Proven: one of the candidates is known to have solved a challenge with Addr.
@@ -88,7 +88,8 @@ type Outbox struct {
 	free    []*entry
 	// first and last are the ranks of the ends of waiting.
 	first, last int64
-	// transaction is the last that was given. The first is the time in nanoseconds, so it repeats none of an earlier process.
+	// transaction is the last that was given. The first is the time in nanoseconds, so it repeats no number of an
+	// earlier process.
 	transaction uint64
 	waits       int // messages in waiting
 	unanswered  int
@@ -201,8 +202,8 @@ func (o *Outbox) oldest() *entry {
 	return o.oldestUnanswered()
 }
 
-// oldestUnanswered is the message that was sent first, of those that connections hold;
-// nil: there is none.
+// oldestUnanswered is the first sent of the messages that connections hold; nil if
+// they hold none.
 func (o *Outbox) oldestUnanswered() *entry {
 	var oldest *entry
 	for _, c := range o.conns {
@@ -241,7 +242,7 @@ func (o *Outbox) report(u *message.Uplink, outcome Outcome, out *settled) {
 }
 
 // detach takes a message from where it waits, or from the connection that holds
-// it, and lets messages pass that had to stand aside for it.
+// it, and lets messages pass that had to wait for it.
 func (o *Outbox) detach(e *entry) {
 	held := e.conn != nil
 	if held {

@@ -56,7 +56,7 @@ func (d *desk) put(euis ...lorawan.EUI) *message.Uplink {
 	return u
 }
 
-// of is what the outbox knows of a device that it was told of.
+// of is what the outbox knows about a device.
 func (d *desk) of(eui lorawan.EUI) *device {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -49,7 +49,7 @@ func (e *entry) candidates(yield func(*device) bool) {
 }
 
 // dropSuspended takes suspended devices from the candidates of a message that is
-// in no lane, unless it was sent, and says whether any candidate is left.
+// in no lane, unless it was sent, and reports whether any candidate is left.
 func (e *entry) dropSuspended() bool {
 	left, suspended := 0, 0
 	for d := range e.candidates {

@@ -91,7 +91,7 @@ func (o *Outbox) stepIn(lane *device) {
 	lane.waitsFor, lane.nextAside = nil, nil
 }
 
-// release makes the lanes ready that stand aside for a device.
+// release makes the lanes ready that wait for a device.
 func (o *Outbox) release(d *device) {
 	for d.aside != nil {
 		lane := d.aside

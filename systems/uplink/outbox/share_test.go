@@ -140,8 +140,8 @@ func TestAFreshDeviceStandsAside(t *testing.T) {
 	}
 }
 
-// TestStandingAsideForAnother has lanes stand aside for a device of which they
-// share a message, and step in when that message is gone.
+// TestStandingAsideForAnother has lanes stand aside for a device that shares a
+// message with theirs, and step in when that message is gone.
 func TestStandingAsideForAnother(t *testing.T) {
 	d := newDesk(Config{MaxMessages: 67, Trust: TrustConfig{Initial: func(eui lorawan.EUI) Trust { return Trust{Size: 2 * int(eui&1)} }}})
 	defer d.Close()

@@ -18,7 +18,7 @@ const (
 	Expired                         // no answer before the deadline, or from one connection after the other
 	DroppedOverflow                 // the outbox was full
 	DroppedSuspended                // all of its devices are suspended
-	DroppedInvalid                  // no candidate, or nothing but a MIC
+	DroppedInvalid                  // no candidate, or only a MIC
 	Withheld                        // of an address where the customer has proved nothing
 	Withdrawn                       // taken out for another place; it is not reported
 	// Outcomes is how many there are.

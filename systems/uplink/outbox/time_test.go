@@ -73,7 +73,8 @@ func TestOutageLosesNothing(t *testing.T) {
 	})
 }
 
-// Without a connection nothing is given up. What connections lost can be withdrawn in its order, then an answer to it is unknown.
+// Without a connection nothing is given up. Messages that connections lost can be withdrawn in their order; later
+// answers to them are unknown.
 func TestWithoutAConnection(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, d *desk) {
 		c := d.Connect()
@@ -94,7 +95,7 @@ func TestWithoutAConnection(t *testing.T) {
 	})
 }
 
-// What waited for long before it was sent, and is lost then, is delivered again.
+// A message that waited for long before it was sent, and is lost then, is delivered again.
 func TestWhatWaitedLongIsDeliveredAgain(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, d *desk) {
 		u, c := d.put(1), d.Connect()

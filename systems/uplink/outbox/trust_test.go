@@ -266,8 +266,9 @@ func TestAnotherRow(t *testing.T) {
 	}
 }
 
-// Who drops devices and inserts others, again and again, does not fill the memory: of devices without a row as many
-// are known as there are with one, about. Those keep what is known of them, and all messages arrive.
+// A customer that drops devices and inserts others, again and again, does not fill the memory: about as many
+// devices without a row are known as there are with one. Those with a row keep their trust, and all messages
+// arrive.
 func TestDevicesThatAreGoneAreForgotten(t *testing.T) {
 	const rows, all, stays = 20, 20_000, 20_001
 	last := lorawan.EUI(0)

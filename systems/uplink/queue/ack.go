@@ -21,7 +21,7 @@ const (
 	// trimEvery is how often what all have acknowledged is cut off.
 	trimEvery = 250 * time.Millisecond
 	// heldAfter is how much older than the newest entry read the oldest one in
-	// flight may be before acknowledged ones behind it are deleted one by one.
+	// flight may be before acknowledged ones after it are deleted one by one.
 	heldAfter = 2 * time.Second
 )
 
@@ -46,7 +46,7 @@ func (in *Intake) Ack(origins []message.Origin) {
 	wake(in.acksWait)
 }
 
-// land counts entries that fly no more, and has who waits for room look.
+// land counts entries that are no longer in flight, and wakes those that wait for room.
 func (in *Intake) land(n int) {
 	if n > 0 {
 		in.flying.Add(-int64(n))
@@ -54,7 +54,7 @@ func (in *Intake) land(n int) {
 	}
 }
 
-// source finds the source of an Origin's partition; nil: there is none.
+// source finds the source of an Origin's partition; nil if this instance does not read it.
 func (in *Intake) source(index int) *source {
 	if index >= 0 {
 		if index < len(in.parts) {
@@ -199,9 +199,9 @@ func (p ackPart) failed() {
 	p.source.acks = append(p.source.acks, p.ids...)
 }
 
-// trim cuts off what lies before the oldest entry that somebody has not
-// acknowledged: of the sources that this instance reads, since no other does. It asks all servers at once, and a silent one
-// leaves time to cut off what is on the others.
+// trim cuts off what is older than the oldest entry that has not been acknowledged, in the sources that this instance
+// reads, since no other does. It asks all servers at once, and a silent one leaves time to cut off what is on the
+// others.
 func (in *Intake) trim(ctx context.Context) error {
 	var list []trimming
 	var asks, cuts []rueidis.Completed
@@ -245,7 +245,7 @@ func (in *Intake) trim(ctx context.Context) error {
 // A trimming is one of a source.
 type trimming struct {
 	source  *source
-	newest  entryID // what is read from here on is newer, so that it cannot be cut off
+	newest  entryID // what is read later is newer, so that it cannot be cut off
 	oldest  entryID // that was delivered to anybody and not acknowledged
 	pending bool    // there is one
 	err     error

@@ -32,8 +32,8 @@ func (in *Intake) arrive(s *source) {
 	in.arriving[s] = &arrival{began: time.Now()}
 }
 
-// look takes the view of the others from which on it counts what they say. What they said before the arrival they may have
-// said before they had something in hand.
+// look keeps the first view that was asked for after the arrival: only later reports of the others count, as earlier
+// ones may be older than what they have in hand.
 func (a *arrival) look(view *holderView) {
 	if a.beats != nil || !view.asked.After(a.began) {
 		return
@@ -50,7 +50,7 @@ func (in *Intake) arrivals() map[*source]*arrival {
 	return maps.Clone(in.arriving)
 }
 
-// receiveArrivals has those streams be read of which it is known who else has what in hand.
+// receiveArrivals starts reading the streams for which it is known what other instances have in hand.
 func (in *Intake) receiveArrivals(ctx context.Context) error {
 	arrivals, view := in.arrivals(), in.holder.view.Load()
 	for _, a := range arrivals {
@@ -77,7 +77,7 @@ func (in *Intake) receiveArrivals(ctx context.Context) error {
 	return failed
 }
 
-// silent tells whether an instance that has entries of a stream in hand has said nothing since we looked, for as long as a
+// silent reports whether an instance that has entries of a stream in hand has said nothing since we looked, for as long as a
 // live one would not. If it has said something it keeps them: it has sockets of its own, or all that it has was
 // sent to some; we wait while it may yet give back some.
 func (in *Intake) silent(s *source, a *arrival, name string) bool {
@@ -134,9 +134,9 @@ func (in *Intake) Retreat(ctx context.Context, customer string, uplinks []*messa
 	return nil
 }
 
-// CaughtUp tells whether all that was forwarded to a customer by now was read, and what was read here is handled. It waits
-// for what this instance forwarded before, and may miss what it forwards meanwhile. The caller may hold up other customers, so
-// it is an error if the stream's server does not answer soon.
+// CaughtUp reports whether all that was forwarded to a customer by now was read, and what was read here is handled.
+// It waits for what this instance forwarded before, and may miss what it forwards during the call. The caller may
+// hold up other customers, so it is an error if the stream's server does not answer soon.
 func (in *Intake) CaughtUp(ctx context.Context, customer string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, awayFor)
 	defer cancel()

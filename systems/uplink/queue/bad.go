@@ -76,7 +76,8 @@ func (in *Intake) newAside() *relay[badEntry] {
 	return &relay[badEntry]{in: in, what: "setting entries aside", write: in.copyBad, drop: in.countBad}
 }
 
-// copyBad is one attempt. What Redis would refuse again, such as an entry for a key that is no stream, is not copied.
+// copyBad is one attempt. What Redis would refuse again, such as an entry for a key that is not a stream, is not
+// copied.
 func (in *Intake) copyBad(ctx context.Context, bad []badEntry) error {
 	cmds := make([]rueidis.Completed, len(bad))
 	for i, b := range bad {

@@ -22,8 +22,8 @@ const leftBehind = "(left)"
 // second one gets nothing.
 const leftIdle = time.Hour
 
-// scriptLeave gives entries to leftBehind that are still pending with a consumer. That is no delivery; the next one is.
-// Those that were passed on to nobody were not delivered before, either.
+// scriptLeave gives entries to leftBehind that are still pending with a consumer. That does not count as a delivery;
+// the next one does. Those that were passed on to nobody were not delivered before, either.
 const scriptLeave = `
 for i = 6, #ARGV do
   local p = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[i], ARGV[i], 1, ARGV[2])
@@ -174,8 +174,8 @@ type claimBatch struct {
 	ids        []string
 }
 
-// unknown leaves out the entries that are in flight here, and those of other consumers. It sets aside those that could not even
-// be read in order to be set aside. It returns the last that it saw, too.
+// unknown leaves out the entries that are in flight here, and those of other consumers. It sets aside those that
+// could not even be read in order to be set aside. It also returns the last that it saw.
 func (f *fetcher) unknown(s *source, items []rueidis.RedisMessage, idle map[string]time.Duration) (batches []claimBatch, last entryID) {
 	var unread []entryID
 	for i := range items {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// clockTolerance is by how much the clocks of Redis and of an instance may differ before operators are told.
+	// clockTolerance is by how much the clocks of Redis and of an instance may differ before a warning is logged.
 	clockTolerance = 2 * time.Second
 	// clockReply is how long Redis may take to tell its time, which is inexact by half of that.
 	clockReply = 200 * time.Millisecond

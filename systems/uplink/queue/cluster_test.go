@@ -57,7 +57,7 @@ func killMaster(t *testing.T, c *redistest.Cluster) {
 	c.Masters[0].Restart()
 }
 
-// slotOf is the slot of a key, and the number of the master that has it first; who is asked must live.
+// slotOf is the slot of a key, and the number of the master that has it first; the asked server must be alive.
 func slotOf(asked *redistest.Server, key string) (slot string, master int) {
 	slot = asked.Do("CLUSTER", "KEYSLOT", key)
 	n, _ := strconv.Atoi(slot)
@@ -92,8 +92,8 @@ func TestClusterFaults(t *testing.T) {
 	}
 }
 
-// inMidStream has something happen while uplinks are written, some 3,000/s for two seconds and as long as the writer
-// has to wait, and looks at what arrives.
+// inMidStream has something happen while uplinks are written, about 3,000/s for two seconds and as long as the
+// writer has to wait, and looks at what arrives.
 func inMidStream(t *testing.T, r *Redis, fault func(), mayLose bool) {
 	t.Helper()
 	c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, true)
@@ -186,7 +186,7 @@ func (c *collector) arrived(t *testing.T, n int, mayLose bool) {
 	}
 }
 
-// A server behind sentinels is one server, and no address of it need be known; when it is lost, a replica of it is.
+// A server with sentinels is one server, whose addresses need not be known; when it is lost, a replica replaces it.
 func TestSentinel(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -215,7 +215,7 @@ func TestSentinel(t *testing.T) {
 	}
 }
 
-// Who wants replicas to confirm waits for them, and is told what is missing.
+// A client that requires replicas to confirm waits for them, and learns what is missing.
 func TestReplicasThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	master := redistest.Start(t)
@@ -245,7 +245,7 @@ func TestReplicasThatAreNotThere(t *testing.T) {
 	}
 }
 
-// Who names a Redis in the wrong way is told what the URL lacks.
+// The error for a wrong URL of a Redis says what the URL lacks.
 func TestOpenSaysWhatIsWrongWithTheURL(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 3, false)

@@ -141,9 +141,9 @@ func ourGroup(reply rueidis.RedisResult) (map[string]rueidis.RedisMessage, error
 	return nil, err
 }
 
-// dead tells whether nothing was heard of an instance for so long that a live one would have said something:
+// dead reports whether nothing was heard of an instance for so long that a live one would have said something:
 // for a moment, and for a lease since we found Redis again, or first, as after an outage of Redis, or of the way
-// to it, nobody's heartbeat is there. It notes when that will be.
+// to it, all heartbeats are missing. It notes when that will be.
 func (in *Intake) dead(instance string) bool {
 	if in.holder.lives(instance) {
 		delete(in.absent, instance)

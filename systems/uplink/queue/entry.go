@@ -32,8 +32,9 @@ const (
 	fieldArrived = "at"
 )
 
-// The versions of the contract of gateways. An entry of byFrame may be in any partition: its writer chose that by a hash of
-// the frame. Routers that know no other version run beside newer ones for a while, so what routers write is of it.
+// The versions of the contract of gateways. An entry of byFrame may be in any partition: its writer chose that by a
+// hash of the frame. Routers that know no other version run together with newer ones for a while, so routers write
+// this version.
 const (
 	byFrame   = "1"
 	byAddress = "2"

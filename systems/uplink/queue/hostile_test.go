@@ -180,7 +180,7 @@ func TestTheGreatestIDOfResults(t *testing.T) {
 	})
 }
 
-// What is read of a customer's stream while there is no room for it stays there when the reading ends.
+// Uplinks that are read of a customer's stream while there is no room for them stay there when the reading ends.
 func TestReceivingEndsWhileThereIsNoRoom(t *testing.T) {
 	t.Parallel()
 	eachRealRedis(t, func(t *testing.T, r *Redis) {
@@ -325,7 +325,7 @@ func TestTheLimitOfASilentServer(t *testing.T) {
 	server.Thaw()
 }
 
-// All that is done with is cut off at once, also of a device that sends more than Redis cuts off unless it is told to.
+// All that is done is cut off at once, even for a device that sends more than Redis cuts off by default.
 func TestOneTrimmingIsEnough(t *testing.T) {
 	t.Parallel()
 	r := openURL(t, redistest.Start(t).URL())

@@ -27,18 +27,18 @@ const (
 
 // IntakeConfig is how an instance reads uplinks.
 type IntakeConfig struct {
-	// Instance is the name of this router, of letters, digits and "-_.:". An
-	// instance that is started again under its old name goes on at once with what
-	// it had not finished; the entries of any other name wait until it is known to be dead.
-	// Of two of the same name the older stops. "" is a random name.
+	// Instance is the name of this router, of letters, digits and "-_.:". An instance that
+	// is restarted under its old name goes on at once with what it had not finished; the
+	// entries of any other name wait until it is known to be dead. If two have the same
+	// name the older stops. "" is a random name.
 	Instance string
 	// Partitions is used if this Redis has no intake yet; 0 is 8.
 	Partitions int
 	// Batch is how many entries of a partition are read at once; 0 is 256.
 	Batch int
-	// Linger is the least time between two reads of which the first found something, and less than it could
-	// take: under load uplinks come in some number, and Redis, the router and its customers are not woken for
-	// each of them. An uplink is later by half of it on average. 0: no time.
+	// Linger is the least time between a read that found something, but less than it could take, and the
+	// next: under load uplinks arrive in groups, and Redis, the router and its customers are not woken for
+	// each of them. On average it delays an uplink by half of it. 0: no time.
 	Linger time.Duration
 	// Lease is how long a silent instance keeps its partitions, and is thought to
 	// live; 0 is 15 s. It says so six times in that time, and when it was not heard of for a moment
@@ -100,11 +100,11 @@ func newNonce() string {
 	return hex.EncodeToString(b[:])
 }
 
-// An Intake reads the uplinks of the partitions that this instance owns, and
-// those that other instances forward to its customers. Safe for concurrent use.
+// An Intake reads the uplinks of the partitions that this instance owns, and those that other
+// instances forward to its customers. Safe for concurrent use.
 //
-// Locks: that of a relay before mu, mu before those of a source or of a sourceSet, and none of these
-// before another.
+// Lock order: that of a relay before mu, mu before those of a source or of a sourceSet, and these
+// last, one at a time.
 type Intake struct {
 	redis  *Redis
 	cfg    IntakeConfig
@@ -120,7 +120,7 @@ type Intake struct {
 	acksWait chan struct{} // something is to be acknowledged; holds one signal
 	beatNow  chan struct{} // the heartbeat must not wait; holds one signal
 	lookNow  chan struct{} // nor the keeper
-	changed  atomic.Bool   // what we hold changed since the others were told
+	changed  atomic.Bool   // what we hold changed since the others heard of it
 
 	mu        sync.Mutex
 	customers map[string]*source
@@ -129,7 +129,7 @@ type Intake struct {
 	malformed map[string]uint64
 	leaving   map[*source]*departure
 	arriving  map[*source]*arrival
-	cause     error // why it stopped by itself
+	cause     error // why it stopped unasked
 	memory    Memory
 
 	memories map[string]Memory    // of servers, by their addresses, as tidy saw them last
@@ -137,7 +137,7 @@ type Intake struct {
 	readers  []string             // that the keeper saw last
 	touch    time.Time            // since when the keeper found Redis each time; zero: not the last time
 	beats    uint64               // how often it said that we live
-	clockOff bool                 // the clocks differ, as the log was told
+	clockOff bool                 // the clocks differ, and the log says so
 	doubt    time.Duration        // when the keeper should look again, as an absent one may be dead then
 
 	count    counters
@@ -170,7 +170,7 @@ type Stats struct {
 	// ClockAhead is by how much our clock is ahead of Redis's.
 	ClockAhead time.Duration
 	InFlight   int // delivered to us, and not settled or not acknowledged
-	// Of the partitions of this instance, some seconds ago at most: entries
+	// In the partitions of this instance, at most a few seconds ago: entries
 	// delivered to anybody and not acknowledged, and those not delivered yet.
 	Pending, Lag int64
 	Partitions   []int
@@ -179,7 +179,7 @@ type Stats struct {
 // ErrNameTaken ends an intake: another process runs under the name of its instance.
 var ErrNameTaken = errors.New("queue: another process runs under the name of this instance")
 
-// ErrAlone refuses an instance beside another one, where one of both has to be alone.
+// ErrAlone refuses an instance where another one runs, if either has to be alone.
 var ErrAlone = errors.New("one instance has to be alone")
 
 // NewIntake joins the instances of the Redis; Close leaves them. It fails with ErrAlone

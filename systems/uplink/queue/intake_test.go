@@ -33,8 +33,8 @@ func TestIntakeReadsAcknowledgesAndTrims(t *testing.T) {
 	})
 }
 
-// A partition whose key is no stream stops no other one, says so again and again, and is
-// read as soon as it is one.
+// A partition whose key is not a stream stops no other one, is reported again and again,
+// and is read as soon as its key is a stream.
 func TestASpoiltPartitionStopsNoOther(t *testing.T) {
 	t.Parallel()
 	eachRealRedis(t, func(t *testing.T, r *Redis) {
@@ -90,7 +90,7 @@ func TestOtherSpoiltKeys(t *testing.T) {
 	})
 }
 
-// What is in hand when its key becomes something else is lost, and holds up nothing.
+// Uplinks in hand whose key becomes something else are lost, and hold up nothing.
 func TestAPartitionIsSpoiltWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	eachRealRedis(t, func(t *testing.T, r *Redis) {
@@ -117,7 +117,7 @@ func TestAPartitionIsSpoiltWhileItIsRead(t *testing.T) {
 	})
 }
 
-// What is acknowledged when it is read stays in flight until it is settled.
+// An entry that is acknowledged when it is read stays in flight until it is settled.
 func TestIntakeAcknowledgesWhatItReads(t *testing.T) {
 	eachRedis(t, func(t *testing.T, r *Redis) {
 		const n = 1000

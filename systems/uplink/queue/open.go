@@ -15,8 +15,8 @@ const (
 	keyClock  = "ran:clock:{" + keyDownlinks + "}" // a stream whose entry has the time
 
 	// mostDownlinks bounds the open downlinks. A customer may have as many of them as
-	// places are free: half of them alone, and a share of what is left beside others, so
-	// that no customer takes the last place (dynamic thresholds; Choudhury and Hahne,
+	// places are free: half of them alone, and a share of the rest together with others,
+	// so that no customer takes the last place (dynamic thresholds; Choudhury and Hahne,
 	// IEEE/ACM Transactions on Networking 6(2), 1998). An entry takes less than 1 kB.
 	mostDownlinks = 20_000
 
@@ -29,7 +29,7 @@ local name = id .. ' ' .. ARGV[2]
 redis.call('ZADD', KEYS[2], string.match(id, '%d+') + ARGV[3], name)
 redis.call('HINCRBY', KEYS[3], ARGV[2], 1)
 return name`
-	// scriptEnd ends downlinks, and those whose time is over: as many as may end between two calls of tidy, since
+	// scriptEnd ends downlinks, and those whose time is up: as many as may end between two calls of tidy, since
 	// each of mostDownlinks is open for ten seconds at least. It also removes entries that are older than any
 	// open one, which is ten minutes: earlier versions left them. The time is that of an entry, since an operator
 	// may not allow TIME. PERSIST is as in scriptFull.
@@ -52,7 +52,7 @@ return 0`
 // ErrShare says that a customer has its share of the downlinks that may be open.
 var ErrShare = errors.New("queue: the customer's share of open downlinks is used up")
 
-// EndDownlinks removes downlinks that need no result any more, by their names, and all whose time is over. They
+// EndDownlinks removes downlinks that need no result any more, by their names, and all whose time is up. They
 // make room for others of their customers, on whatever connection and instance.
 func (r *Redis) EndDownlinks(ctx context.Context, names ...string) error {
 	return r.openScript(ctx, scriptEnd, names...).Error()

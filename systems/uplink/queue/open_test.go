@@ -13,8 +13,9 @@ import (
 )
 
 // One customer may have as many downlinks open as places are free: alone half of 40, then
-// a second one half of what is left. What ends makes room, by its name or by time, and
-// nothing else is removed. An entry that a gateway removed counts until its downlink ends.
+// a second one half of what is left. A downlink that ends makes room, by its name or by
+// time, and nothing else is removed. An entry that a gateway removed counts until its
+// downlink ends.
 func TestOpenDownlinksAreShared(t *testing.T) {
 	eachRedis(t, func(t *testing.T, r *Redis) {
 		r.MostDownlinks = 40

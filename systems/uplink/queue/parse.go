@@ -64,7 +64,7 @@ func fieldNames() []string {
 	}
 }
 
-// mistakes names every bad field; "" if there is none.
+// mistakes names every bad field; "" if all are good.
 func (p *parser) mistakes() string {
 	texts := make([]string, len(p.bad))
 	for i, bad := range p.bad {
@@ -75,10 +75,10 @@ func (p *parser) mistakes() string {
 
 // parse reads the names and values of a stream entry, in turns and in any order.
 // Unknown names are ignored, and so are the parameters of a modulation that the
-// frame does not have. It overwrites u but for its Origin and Recipients, keeps
-// nothing of fields, and leaves in bad what is wrong with them. It takes the room
-// for the PHYPayload from the front of arena, if there is enough, and returns the
-// rest of it.
+// frame does not have. It overwrites u except for its Origin and Recipients,
+// keeps nothing of fields, and leaves in bad what is wrong with them. It takes
+// the room for the PHYPayload from the front of arena, if there is enough, and
+// returns the rest of it.
 func (p *parser) parse(fields []string, u *message.Uplink, arena []byte) []byte {
 	*p = parser{bad: p.bad[:0]}
 	u.PHY, u.Position, u.Radio = nil, nil, message.Radio{}
@@ -293,7 +293,7 @@ func parseWhole(text string) (n uint64, ok bool) {
 	return parseDecimal(text)
 }
 
-// isNumber says whether a text is a number of JSON (RFC 8259, section 6).
+// isNumber reports whether a text is a number of JSON (RFC 8259, section 6).
 func isNumber(text string) bool {
 	text = strings.TrimPrefix(text, "-")
 	whole, rest := digits(text)

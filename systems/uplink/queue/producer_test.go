@@ -146,7 +146,7 @@ func TestRefused(t *testing.T) {
 		{wrongType, true},
 		{fmt.Errorf("adding: %w", wrongType), true},
 		{errReply("WRONGTYPE Operation against a key holding the wrong kind of value"), true},
-		{errReply("MOVED 1234 127.0.0.1:7000"), true}, // one node of a cluster, of which the others are not known
+		{errReply("MOVED 1234 127.0.0.1:7000"), true}, // one node of a cluster whose other nodes are not known
 		{errReply("OOM command not allowed when used memory"), false},
 		{io.EOF, false}, // no reply
 	} {

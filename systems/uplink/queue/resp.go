@@ -35,7 +35,7 @@ type respConn struct {
 	from  int
 	to    int
 	out   []byte
-	// Of the entry that is read: its names and values.
+	// The names and values of the entry that is read.
 	text   []byte
 	fields []string
 }
@@ -294,7 +294,7 @@ func (w *respConn) line() ([]byte, error) {
 	}
 }
 
-// need makes n unread bytes stand in the buffer; n is small against it.
+// need makes sure that n unread bytes are in the buffer; n is small compared with it.
 func (w *respConn) need(n int) error {
 	if w.to-w.from >= n {
 		return nil

@@ -22,7 +22,7 @@ func quick(name string) IntakeConfig {
 	return IntakeConfig{Instance: name, Lease: 2 * time.Second}
 }
 
-// soon is one in which they are missed at once; a live one that is slow may be, too.
+// soon is one whose absence is noticed at once; a live one that is slow may also be taken for absent.
 func soon(name string) IntakeConfig {
 	return IntakeConfig{Instance: name, Lease: 500 * time.Millisecond}
 }
@@ -89,7 +89,7 @@ func TestEntriesOfADeadInstanceAreClaimed(t *testing.T) {
 	})
 }
 
-// What an instance had in hand when it left comes again at once, however long leases are.
+// The entries that an instance had in hand when it left come again at once, however long leases are.
 func TestEntriesOfAnInstanceThatLeft(t *testing.T) {
 	long := func(name string) IntakeConfig {
 		return IntakeConfig{Instance: name, Lease: time.Hour}
@@ -103,7 +103,7 @@ func TestEntriesOfAnInstanceThatLeft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		left.Hold("acme") // its own entries of a customer's stream, too
+		left.Hold("acme") // and its own entries of a customer's stream
 		forward(t, left, "acme", frames(n, n+10))
 		seen := &collector{in: left, seen: map[int]int{}}
 		receiving, cancel := context.WithCancel(t.Context())
@@ -130,7 +130,7 @@ func TestEntriesOfAnInstanceThatLeft(t *testing.T) {
 	})
 }
 
-// Of two that read a customer's stream one takes over what a third had in hand.
+// One of two that read a customer's stream takes over what a third had in hand.
 func TestOneTakesOverWhatWasLeft(t *testing.T) {
 	long := func(name string) IntakeConfig {
 		return IntakeConfig{Instance: name, Lease: time.Hour}
@@ -316,7 +316,7 @@ func TestVictim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Half is acknowledged, and what was handled is told before.
+	// Half is acknowledged, after what was handled has been reported.
 	_ = in.Run(t.Context(), func(uplinks []*message.Uplink) {
 		var text strings.Builder
 		var origins []message.Origin

@@ -37,7 +37,7 @@ func (id entryID) less(other entryID) bool {
 	return id.millis < other.millis || id.millis == other.millis && id.seq < other.seq
 }
 
-// parseID reads the text of an identifier; ok is false if it is none.
+// parseID reads the text of an identifier; ok is false if the text is invalid.
 func parseID(text string) (id entryID, ok bool) {
 	millis, seq, _ := strings.Cut(text, "-")
 	m, isMillis := parseDecimal(millis)
@@ -111,7 +111,7 @@ func newSource(key string, index int) *source {
 // customer is the name of the customer whose stream it is.
 func (s *source) customer() string { return strings.TrimPrefix(s.key, keyCustomer) }
 
-// begin and end enclose each call of handle; rest waits until there is none.
+// begin and end enclose each call of handle; rest waits until no call is under way.
 func (s *source) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *source) rest() {
 	}
 }
 
-// arrive has what these consumers had in hand, who are gone, be read before what is new.
+// arrive has what these lost consumers had in hand read before new entries.
 func (s *source) arrive(left []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +214,7 @@ func (s *source) flies(id entryID) bool {
 	return ok
 }
 
-// pendingIDs are the entries in flight of which Redis does not know that they are done with.
+// pendingIDs are the entries in flight that Redis does not know to be done.
 func (s *source) pendingIDs() (ids []entryID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,22 +275,22 @@ func (s *sourceSet) list() []*source {
 	return s.sources
 }
 
-// isPassed tells whether the reader saw the newest version, and else what changes with the next one.
+// isPassed reports whether the reader saw the newest version, and else what changes with the next one.
 func (s *sourceSet) isPassed() (bool, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.passed == s.version, s.changed
 }
 
-// hasPassed tells whether the reader saw a version, and else what changes with it.
+// hasPassed reports whether the reader saw a version, and else what changes with it.
 func (s *sourceSet) hasPassed(version uint64) (bool, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.passed >= version || !s.reading, s.changed
 }
 
-// start says that there is a reader, finish that there is none any more: then
-// every version has passed.
+// start says that a reader runs, finish that it has ended: then every version
+// has passed.
 func (s *sourceSet) start() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

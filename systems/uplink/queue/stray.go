@@ -46,8 +46,8 @@ func originsOf(uplinks []*message.Uplink) []message.Origin {
 	return origins
 }
 
-// append adds uplinks to a stream where some wait, as many as room says, and returns how many those are. Further ones are
-// dropped and counted, and so are all uplinks for a key that is no stream: nothing could follow them.
+// append adds uplinks to a stream where some wait, as many as room says, and returns how many those are. Further ones
+// are dropped and counted, and so are all uplinks for a key that is not a stream: nothing could follow them.
 func (in *Intake) append(ctx context.Context, s *source, uplinks []*message.Uplink, room func(waiting int64) (int, error)) (added int, err error) {
 	waiting, err := in.redis.do(ctx, "XLEN", s.key).AsInt64()
 	if err == nil {

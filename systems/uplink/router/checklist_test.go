@@ -41,8 +41,8 @@ func TestTokensOpenStreams(t *testing.T) {
 	}
 }
 
-// Who asks for generation B of the stream, which nobody could speak, is refused in
-// the form of the API.
+// A request for generation B of the stream, which nobody could speak, is refused
+// in the form of the API.
 func TestNoGenerationB(t *testing.T) {
 	t.Parallel()
 	s := start(t, "", nil)
@@ -188,7 +188,7 @@ func TestLostConnectionRedelivers(t *testing.T) {
 	})
 }
 
-// What came while nobody was connected waits, and comes when somebody is.
+// Uplinks that came while nobody was connected wait, and arrive when somebody is.
 func TestUplinksWaitForTheCustomer(t *testing.T) {
 	t.Parallel()
 	bothRedis(t, func(t *testing.T, url string) {
@@ -295,7 +295,7 @@ func TestStrangersCannotSuspendADevice(t *testing.T) {
 	}
 	s.send(frame(mine, 1000))
 	u := a.upstream()
-	a.solve(&u, mine) // from here on it is heard at once
+	a.solve(&u, mine) // later ones are heard at once
 	reject(b, message.MICFailed)
 	for i := range uint32(60) {
 		s.send(frame(theirs, i))

@@ -72,7 +72,7 @@ type chores struct {
 
 	mu      sync.Mutex
 	list    []chore            // in the order of their arrival
-	waiting map[chore]struct{} // those in list, but for the first while it is done
+	waiting map[chore]struct{} // those in list, except the first while it is done
 
 	unsaved map[outbox.Candidate]outbox.Trust // of run only
 }
@@ -97,7 +97,7 @@ func (c *chores) add(one chore) {
 	}
 }
 
-// begin returns the first chore. From here on an equal one is another.
+// begin returns the first chore. An equal one that is added after that counts as another.
 func (c *chores) begin() (one chore, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -164,9 +164,9 @@ func TestChoresEnd(t *testing.T) {
 }
 
 // Two devices are suspended while PostgreSQL is away. When it is back, the row of one
-// says so; the other one's is made anew at once and gets its uplinks, until it fails
-// again. The router is told to stop before the database is back, and the row says that,
-// too.
+// says so; the other one's is recreated at once and gets its uplinks, until it fails
+// again. The router is asked to stop before the database is back, and the row says
+// that as well.
 func TestSuspendedWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	pg := tabletest.Start(t)
@@ -193,7 +193,7 @@ func TestSuspendedWithoutDatabase(t *testing.T) {
 			}
 		}
 	}
-	for _, d := range []lorawan.Device{d, stays} { // which are heard at once from here on
+	for _, d := range []lorawan.Device{d, stays} { // now they are heard at once
 		s.send(frame(d, 200))
 		u := c.upstream()
 		c.solve(&u, d)

@@ -14,7 +14,7 @@ const (
 	// clockWindow is how long the quickest entry of a gateway says how its clock is set. One that was set back
 	// is known after two of them.
 	clockWindow = 10 * time.Second
-	// clockTolerance is by how much a clock may be off before operators are told.
+	// clockTolerance is by how much a clock may be off before a warning is logged.
 	clockTolerance = 2 * time.Second
 	// clockWarnings bounds the lines in the log of a clockWindow.
 	clockWarnings = 10
@@ -69,7 +69,7 @@ func (c *clocks) date(uplinks []*message.Uplink, now time.Time) {
 // lead is by how much a clock is slow, as far as is known; less than 0: it is fast.
 func (c *clock) lead() time.Duration { return min(c.least, c.before) }
 
-// note says whether a window has ended. What was least in it is in before then.
+// note reports whether a window has ended. What was least in it is in before then.
 func (c *clock) note(took time.Duration, now time.Time) (ended bool) {
 	age := now.Sub(c.began)
 	if age < clockWindow {

@@ -24,13 +24,13 @@ func TestClocks(t *testing.T) {
 		log     string
 	}{
 		{"right", []entry{{0, 30 * ms, 0}, {s, 90 * ms, 60 * ms}, {2 * s, 20 * ms, 0}, {3 * s, 3 * s, 2980 * ms}, {11 * s, 40 * ms, 20 * ms}}, 0, ""},
-		// Slow from the first entry on: that nobody can tell from one that came late, until a window has ended.
+		// Slow since the first entry, which cannot be distinguished from one that came late until a window has ended.
 		{"20 s slow", []entry{{0, 20 * s, 0}, {s, 21 * s, s}, {9 * s, 20 * s, 0}}, 0, ""},
 		{"20 s slow, for a window", []entry{{0, 20 * s, 0}, {10 * s, 20 * s, 0}, {11 * s, 23 * s, 3 * s}}, 1, "slow"},
 		{"a day fast", []entry{{0, 30*ms - day, 0}, {s, 50*ms - day, 20 * ms}}, 1, "fast"},
 		{"set back", []entry{{0, 30*ms - day, 0}, {10 * s, 30 * ms, day}, {20 * s, 40 * ms, 10 * ms}}, 0, "right again"},
 		{"set forward", []entry{{0, 20 * s, 0}, {10 * s, 20 * s, 0}, {11 * s, 10 * ms, 0}, {20 * s, 10 * ms, 0}}, 0, "right again"},
-		// What a gateway kept during an outage comes late, unlike what it hears then.
+		// Frames that a gateway kept during an outage come late, unlike those that it hears then.
 		{"an outage", []entry{{0, 10 * ms, 0}, {5 * s, 5 * s, 4990 * ms}, {5 * s, 3 * s, 2990 * ms}, {5 * s, 10 * ms, 0}, {15 * s, 10 * ms, 0}}, 0, ""},
 		{"heard seldom", []entry{{0, 10 * ms, 0}, {time.Minute, 20 * s, 0}, {2 * time.Minute, 20 * s, 0}}, 1, "slow"},
 	} {

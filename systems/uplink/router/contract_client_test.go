@@ -105,7 +105,7 @@ func (d *device) uplink() []byte {
 	return binary.BigEndian.AppendUint32(msg, d.mic(msg))
 }
 
-// A customer calls the API and has both streams open; gateways are in reach, too.
+// A customer calls the API and has both streams open; it also reaches gateways.
 type customer struct {
 	t        *testing.T
 	address  string // of the router
@@ -280,8 +280,8 @@ type downstreamReply struct {
 	ResultCode, ResultMessage string
 }
 
-// downlink sends one, to whom and when the members of its JSON say, and returns its
-// mailbox.
+// downlink sends one, with the recipient and time that the members of its JSON
+// give, and returns its mailbox.
 func (c *customer) downlink(to, when string) (mailbox uint64) {
 	c.t.Helper()
 	c.last++

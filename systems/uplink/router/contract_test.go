@@ -219,7 +219,7 @@ func (c *customer) connectedAgain(d *device) {
 	c.counted(`answers_total{kind="right_mic"}`, 6)
 }
 
-// multicast has a group with two devices, of which one leaves, and sends to it once.
+// multicast has a group with two devices, removes one, and sends to the group once.
 func (c *customer) multicast(d *device) {
 	c.t.Helper()
 	const addr = uint32(0x0f41c7aa)

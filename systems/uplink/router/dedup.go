@@ -8,8 +8,8 @@ import (
 	"contend/systems/uplink/message"
 )
 
-// A Dedup says how one frame that several gateways heard is kept from being
-// passed on several times. The zero value passes on every copy.
+// A Dedup says how one frame that several gateways heard is passed on only
+// once. The zero value passes on every copy.
 type Dedup struct {
 	// Window is how long after the first copy others are taken for copies; what
 	// comes later may be a device's retransmission, which its owner wants to see.
@@ -24,8 +24,8 @@ type Dedup struct {
 // window is shorter than asked for.
 const seenMost = 1 << 18
 
-// A frameKey stands for a whole PHYPayload. Two frames of a full window have the
-// same one with a chance of 2^-93 (n²/2^129 for n = 2^18).
+// A frameKey represents a whole PHYPayload. Two frames of a full window have the
+// same key with a chance of 2^-93 (n²/2^129 for n = 2^18).
 type frameKey [2]uint64
 
 // A deduper finds the copies of a frame. It is safe for concurrent use.

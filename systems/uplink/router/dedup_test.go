@@ -88,8 +88,8 @@ func TestEveryCopyPasses(t *testing.T) {
 	}
 }
 
-// Each uplink is passed on or a copy, none is both or lost, and of each frame
-// one is passed on, whether copies are collected or not.
+// Each uplink is passed on or a copy, not both and not lost, and one uplink of
+// each frame is passed on, whether copies are collected or not.
 func TestNothingIsLostToDedup(t *testing.T) {
 	t.Parallel()
 	for _, collect := range []time.Duration{0, 50 * time.Millisecond} {

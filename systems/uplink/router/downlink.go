@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// classC is how far ahead a deadline may be, and is where none is given:
-	// facts of the published specification.
+	// classC is how far ahead a deadline may be, and is the default: facts of the
+	// published specification.
 	classC = 512 * time.Second
 	// gatewayTime is how long gateways have, after a downlink's time, to tell what
 	// became of it: a convention of this project.
@@ -27,7 +27,7 @@ const (
 
 var gpsEpoch = time.Date(1980, 1, 6, 0, 0, 0, 0, time.UTC)
 
-// A replier is told what became of a downlink: first Ack, then Result.
+// A replier gets what became of a downlink: first Ack, then Result.
 type replier interface {
 	Ack(message.DownstreamAck) error
 	Result(message.DownstreamResult) error
@@ -53,7 +53,7 @@ type pendingDownlink struct {
 	reply       replier     // nil: its connection is closed
 	unwatch     func() bool // its connection
 	timer       *time.Timer
-	name        string // in Redis; "": it is not there, or that is not known yet
+	name        string // in Redis; "": it is not in Redis, or that is not known yet
 }
 
 func newDownlinks() *downlinks {
@@ -114,7 +114,7 @@ func (d *downlinks) expect(mailbox uint64, in time.Duration) {
 	}
 }
 
-// sent notes the name that a downlink has in Redis. It returns false if it has ended meanwhile.
+// sent notes the name that a downlink has in Redis. It returns false if the downlink has ended.
 func (d *downlinks) sent(mailbox uint64, name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -138,7 +138,7 @@ func (d *downlinks) heardBack(r *queue.DownlinkResult) (name string) {
 	return d.result(r.Mailbox, r.Code, r.Text)
 }
 
-// result ends a downlink, once, and returns the name that it has in Redis, if it is there; others are ignored.
+// result ends a downlink, once, and returns the name that it has in Redis, if it has one; others are ignored.
 func (d *downlinks) result(mailbox uint64, code message.ResultCode, text string) (name string) {
 	d.mu.Lock()
 	p := d.pending[mailbox]
@@ -160,7 +160,7 @@ func (d *downlinks) result(mailbox uint64, code message.ResultCode, text string)
 	return p.name
 }
 
-// abandon forgets who waits for a result. The downlink keeps its place, as gateways may still send it.
+// abandon forgets the replier that waits for a result. The downlink keeps its place, as gateways may still send it.
 func (d *downlinks) abandon(mailbox uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -182,8 +182,8 @@ func refuse(code message.ResultCode, format string, args ...any) error {
 	return &refusedDownlink{code, fmt.Sprintf(format, args...)}
 }
 
-// downlink takes what a customer wants sent. Who asks is told at once that it was
-// accepted, and later what became of it.
+// downlink takes what a customer wants sent. The customer hears at once that it
+// was accepted, and later what became of it.
 func (r *Router) downlink(ctx context.Context, customer string, m *message.Downstream, reply replier) {
 	d := r.downlinks
 	mailbox := d.accept(ctx, customer, m, reply)
@@ -274,7 +274,7 @@ func (r *Router) heardBack(results []queue.DownlinkResult) {
 	}
 }
 
-// endDownlinks makes room for others. Where Redis is away that is done when their time is over.
+// endDownlinks makes room for others. If Redis is away that is done when their time is up.
 func (r *Router) endDownlinks(names ...string) {
 	if err := r.config.Redis.EndDownlinks(r.working, names...); err != nil {
 		r.config.Log.Warn("downlinks that have ended keep their places until their time is over", "downlinks", len(names), "error", err)

@@ -58,8 +58,8 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// What no gateway can send is refused, with a result that says why, and is not written
-// to the gateways. The connection goes on.
+// A downlink that no gateway can send is refused, with a result that says why, and is
+// not written to the gateways. The connection goes on.
 func TestDownlinksThatNoRadioSends(t *testing.T) {
 	t.Parallel()
 	s := start(t, "", nil)
@@ -173,10 +173,10 @@ func TestNoGatewayAnswers(t *testing.T) {
 	})
 }
 
-// What a customer had sent counts on, whatever becomes of its connections and of the router:
+// Downlinks of a customer count on, whatever becomes of its connections and of the router:
 // one that connects again and again has no more downlinks open than one that stays, and
-// nothing of another's is removed. What gateways report on makes room, also where nobody
-// waits for it any more.
+// nothing of another's is removed. Results of gateways make room, even if nobody waits for
+// them any more.
 func TestDownlinksOfOneWhoReconnects(t *testing.T) {
 	t.Parallel()
 	few := func(c *Config) { c.Redis.MostDownlinks = 40 }
@@ -291,7 +291,7 @@ func TestHearingsAreForgotten(t *testing.T) {
 	})
 }
 
-// What a closed connection waited for is counted, and goes on to its end without it.
+// A result that a closed connection waited for is counted, and its downlink goes on to its end without it.
 func TestDownlinksOfAClosedConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

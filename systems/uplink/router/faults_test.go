@@ -43,8 +43,8 @@ func openRedis(t testing.TB, url string) *queue.Redis {
 }
 
 // generate sends the uplinks of a demo device, at a rate, and the end marker. Faults
-// fall into the load, one after the other: a part of it is on its way before each,
-// another is sent meanwhile, and the rest waits until the fault has passed.
+// interrupt the load, one after the other: a part of it is on its way before each,
+// another is sent during it, and the rest waits until the fault has passed.
 func generate(t *testing.T, redis *queue.Redis, c gen.Config, faults ...func()) *gen.Result {
 	t.Helper()
 	producer, err := queue.NewProducer(t.Context(), redis, queue.ProducerConfig{})
@@ -90,7 +90,7 @@ func generate(t *testing.T, redis *queue.Redis, c gen.Config, faults ...func()) 
 	return <-done
 }
 
-// receive runs a sink until all is there, or nothing has come for long.
+// receive runs a sink until all has arrived, or nothing has come for long.
 func receive(t testing.TB, address, token string, alter func(*sink.Config)) <-chan *sink.Result {
 	c := sink.Config{URL: "ws://" + address + "/api/v1/stream/upstream/", Token: token, Seed: 1, Expect: many,
 		FirstRetry: 100 * time.Millisecond, Idle: 40 * time.Second}
@@ -224,7 +224,7 @@ func TestRedisIsRestartedWhileUplinksWait(t *testing.T) {
 	wantAll(t, <-receive(t, p.address, acme, nil), p)
 }
 
-// On a cluster a replica is promoted, the router is killed, and all nodes are restarted.
+// In a cluster a replica is promoted, the router is killed, and all nodes are restarted.
 func TestRouterOnACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 3, true)
@@ -293,7 +293,8 @@ func (c *conn) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// Of two routers one leaves or is killed, that with the customer's socket or the other one. Who is left takes over.
+// One of two routers leaves or is killed, that with the customer's socket or the other one. The remaining one takes
+// over.
 func TestOneOfTwoRoutersEnds(t *testing.T) {
 	t.Parallel()
 	pg := tabletest.Start(t)
@@ -324,7 +325,7 @@ func TestOneOfTwoRoutersEnds(t *testing.T) {
 					return conn, nil
 				}
 			})
-			time.Sleep(cmp.Or(*lease, 15*time.Second)) // so long routers are patient that have just met
+			time.Sleep(cmp.Or(*lease, 15*time.Second)) // routers that have just seen each other wait this long
 			generate(t, openRedis(t, redis.URL()), gen.Config{}, func() { test.end(routers[test.victim]) })
 			result := <-done
 			wantAll(t, result, routers[1-test.victim])

@@ -88,8 +88,9 @@ func TestEavesdropping(t *testing.T) {
 	})
 }
 
-// A customer whose own device has the address too hears its neighbour, as the frames do
-// not say whose they are. To give it a proven device of another address is not enough.
+// A customer whose own device also has the address hears its neighbour, as the frames
+// do not say whose they are. Giving it a proven device of another address is not
+// enough.
 func TestNeighbours(t *testing.T) {
 	t.Parallel()
 	s := start(t, "", nil)
@@ -143,8 +144,8 @@ func TestNeighbours(t *testing.T) {
 	s.until("the device's customer solved all 200", func() bool { return s.customer("acme").box.Stats().RightMIC == 200 })
 }
 
-// What a device proved is known after a restart: noise at its address, which it cannot
-// solve, does not make it a guest there.
+// The proofs of a device are known after a restart: noise at its address, which it
+// cannot solve, does not make it a guest there.
 func TestProofOutlivesTheRouter(t *testing.T) {
 	t.Parallel()
 	redis, err := queue.Open(t.Context(), redisserver.Config{}, nil)
@@ -214,7 +215,7 @@ func TestSolvedByTwo(t *testing.T) {
 }
 
 // Whoever inserts another's DevEUI gets its join requests, which it cannot solve, and
-// keeps its customer from inserting it, who is not told whose it is.
+// keeps its customer from inserting it; that customer does not learn whose it is.
 func TestDevEUIOfAnotherCustomer(t *testing.T) {
 	t.Parallel()
 	s := start(t, "", nil)

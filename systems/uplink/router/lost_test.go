@@ -34,7 +34,7 @@ func TestTheServerOfAnotherCustomersStreamIsAway(t *testing.T) {
 			}
 		}
 	}
-	// Of acme and other the streams are on one server; that of third is not.
+	// The streams of acme and other are on one server; that of third is not.
 	const third = "third-token-0001"
 	if err := s.config.Tokens.Reread(strings.NewReader(tokens + "third " + third + "\n")); err != nil || master("ran:customer:third") == lost {
 		t.Fatal(err)

@@ -20,9 +20,9 @@ import (
 
 var seed = flag.Uint64("seed", 1, "of the first of TestPromises' faults")
 
-// Whatever happens to two routers, their Redis and the connections of two customers, each customer gets every uplink of
-// its devices, those of each device in their order, and none of the other's. What happens follows from a seed, within
-// ten seconds of load.
+// Whatever happens to two routers, their Redis and the connections of two customers, each customer gets every uplink
+// of its devices, those of each device in their order, and no uplink of the other's. What happens follows from a
+// seed, within ten seconds of load.
 func TestPromises(t *testing.T) {
 	t.Parallel()
 	pg := tabletest.Start(t)

@@ -16,8 +16,8 @@ import (
 	"contend/systems/uplink/table/tabletest"
 )
 
-// What the parts of the way of uplinks use as it grows, of which docs/scale.md makes a plan: CPU time and bytes of an
-// uplink, as fast as they go. Generator and sink are in this process.
+// What the stages of an uplink's path use as it grows; bench/scale.md makes a plan of it: CPU time and bytes of an
+// uplink, at full speed. Generator and sink are in this process.
 //
 //	go test ./systems/uplink/router -run '^$' -bench Scale -benchtime 100000x
 func BenchmarkScale(b *testing.B) {
@@ -111,7 +111,7 @@ func BenchmarkLease(b *testing.B) {
 type way struct {
 	url        string
 	servers    []*redistest.Server // masters
-	partitions int                 // 0: as many as there are without a word
+	partitions int                 // 0: the default
 	routers    int
 	devices    int // 0: one
 	socket     int // the router at which the customer's socket is

@@ -267,7 +267,7 @@ func (c *client) write(data []byte) {
 	}
 }
 
-// downlink sends one to whom and when the members of its JSON say.
+// downlink sends one, with the recipient and time that the members of its JSON give.
 func (c *client) downlink(transaction int, to, timing string) {
 	c.t.Helper()
 	c.write(fmt.Appendf(nil, `{"ProtocolVersion": 1, "TransactionID": %d, %s, "PHYPayload": [1],

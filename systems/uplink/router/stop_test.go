@@ -33,7 +33,7 @@ func TestStopEnds(t *testing.T) {
 	}
 }
 
-// Copies are awaited neither before the first uplink is read nor after a stop.
+// Copies are not awaited before the first uplink is read, and not after a stop.
 func TestStopAwaitsNoCopies(t *testing.T) {
 	t.Parallel()
 	s := start(t, "", func(c *Config) { c.Dedup.Window, c.Dedup.Collect = time.Hour, time.Hour })

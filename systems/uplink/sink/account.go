@@ -57,9 +57,9 @@ func (a *account) count() (arrived, missing int64) {
 // device: a sink may come late to a session.
 const maxFresh = 64
 
-// candidate returns the full counter that 16 bits stand for, at the n-th try from
-// 0. Frames may be late, or up to 65536 of them lost: the next counter that ends in
-// these bits is tried, the one before it and the one after, the nearest to the
+// candidate returns the full counter with these low 16 bits, at the n-th try from
+// 0. Frames may be late, or up to 65536 of them lost: the next counter that ends
+// in these bits is tried, the one before it and the one after, the nearest to the
 // highest first.
 func (a *account) candidate(low uint16, n int) (fcnt uint32, ok bool) {
 	if len(a.seen) == 0 {

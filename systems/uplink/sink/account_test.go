@@ -86,8 +86,8 @@ func TestAccountProperties(t *testing.T) {
 	})
 }
 
-// A counter is among the candidates when it is less than 65536 behind the highest,
-// or less than 131072 ahead, and a sink that comes late finds the first one up to
+// A counter is among the candidates when it is less than 65536 below the highest,
+// or less than 131072 above, and a sink that comes late finds the first one up to
 // 64 · 65536.
 func TestCandidates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

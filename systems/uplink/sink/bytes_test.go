@@ -17,9 +17,9 @@ import (
 	"contend/websocket"
 )
 
-// What an uplink has on the wire with a challenge of two, on average, is what docs/uplink.md says: a time stamp of 8
-// bytes, and of a rate 4 more, each of them 3.6 bytes long with its comma; and 4 of the frame, as messages are longer
-// than 125 bytes.
+// The bytes of an uplink on the wire with a challenge of two, on average, are those in docs/uplink.md: a time stamp
+// of 8 bytes, and of a rate 4 more, each of them 3.6 bytes long with its comma; and 4 of the frame, as messages are
+// longer than 125 bytes.
 func TestBytesOnTheWire(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../docs/uplink.md")

@@ -40,7 +40,7 @@ func newConnection(conn net.Conn, early []byte, mask *rand.ChaCha8) *connection 
 		in: websocket.NewReader(conn, early, websocket.Config{MaxMessage: maxMessage, Buffer: readSize})}
 }
 
-// fill reads once, after what is there already.
+// fill reads once, after what has been read already.
 func (l *connection) fill() error {
 	_, err := l.in.Fill()
 	if errors.Is(err, io.EOF) {
@@ -66,8 +66,8 @@ func (l *connection) arm(now, at time.Time) error {
 	return l.Conn.SetReadDeadline(at)
 }
 
-// next takes a message, or a control frame, out of what was read. It is nil when
-// there is no complete one. The data is valid until the next call, or fill.
+// next takes a message, or a control frame, out of what was read. It is nil if
+// none is complete. The data is valid until the next call, or fill.
 func (l *connection) next() (*websocket.Message, error) {
 	m, err := l.in.Next()
 	if err != nil {

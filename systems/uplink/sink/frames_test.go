@@ -51,7 +51,7 @@ func all(l *connection) (messages []string, err error) {
 	}
 }
 
-// What the server breaks ends the connection, as everywhere (websockettest).
+// A frame that the server breaks ends the connection, as everywhere (websockettest).
 func TestHostileFrames(t *testing.T) {
 	for _, tt := range websockettest.Server.Mistakes(maxMessage) {
 		l, _ := newFeed(bytes.NewReader(tt.Bytes))

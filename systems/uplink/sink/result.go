@@ -26,8 +26,8 @@ type Result struct {
 	// uplink is lost unless another copy of it was solved.
 	Lost int64
 	// AtLeast says that more may have been sent than is known of: Expect was not given,
-	// and either no end marker came, or it is that of one device among others, each of
-	// which may have sent as many.
+	// and either no end marker came, or it came from one device among others, and each
+	// of these may have sent as many.
 	AtLeast bool
 	// Silent is of how many devices nothing came that must have sent something, by the end marker.
 	Silent int
@@ -114,8 +114,8 @@ func (t *recorder) account(planned, lost int64) {
 	c.Course.Close()
 }
 
-// WritePublished writes the published report form, from its word Summary on. Its
-// requests are all solved uplinks, duplicates too.
+// WritePublished writes the published report form, starting with its word
+// Summary. Its requests are all solved uplinks, including duplicates.
 func (r *Result) WritePublished(w io.Writer) error {
 	all := r.Load.Response.Clone()
 	all.Merge(r.copies)

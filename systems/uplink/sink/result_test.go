@@ -19,7 +19,7 @@ func TestHowManyWereSent(t *testing.T) {
 		devices, more int // of the generator, and that only the sink knows
 		expect        int64
 		through       int  // of the nine
-		marker        bool // gets through, too
+		marker        bool // it gets through as well
 		planned, lost int64
 		atLeast       bool
 		silent        int
@@ -62,7 +62,7 @@ func TestHowManyWereSent(t *testing.T) {
 	}
 }
 
-// What was lost is told by kind, as far as the messages that may have been it go.
+// Losses are reported by kind, as far as the messages that may have been lost allow.
 func TestLostByKind(t *testing.T) {
 	for _, tt := range []struct {
 		unsolved, malformed, lost   int64

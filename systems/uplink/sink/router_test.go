@@ -35,7 +35,7 @@ type fakeRouter struct {
 	open    map[uint64]offered
 	sent    int
 	addr    map[lorawan.DevAddr]lorawan.EUI
-	// What was answered: right and wrong acks, and rejects by their reason.
+	// The answers: right and wrong acks, and rejects by their reason.
 	right, wrong int
 	rejects      map[message.Reject]int
 	malformed    int
@@ -81,7 +81,7 @@ func newRouter(t *testing.T, seed uint64, devices int) *fakeRouter {
 	}
 	t.Cleanup(func() {
 		r.mu.Lock()
-		r.open = nil // who waits for work ends
+		r.open = nil // those that wait for work end
 		r.changed.Broadcast()
 		r.mu.Unlock()
 		r.wg.Wait()

@@ -30,7 +30,7 @@ func newSolver(seed uint64, devices int) *solver {
 type finding uint8
 
 const (
-	foreign   finding = iota // none of our devices, or no uplink at all
+	foreign   finding = iota // not of our devices, or not an uplink at all
 	unsolved                 // no entry of the challenge is the MIC of one of our devices
 	stamped                  // a data uplink of the generator
 	endMarker                //

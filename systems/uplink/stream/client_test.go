@@ -267,7 +267,7 @@ func (c *client) uplink() *message.Upstream {
 	return u
 }
 
-// closed reads up to the close frame, and to the end behind it, and returns its
+// closed reads up to the close frame, and to the end after it, and returns its
 // code and reason.
 func (c *client) closed() (ws.StatusCode, string) {
 	c.t.Helper()

@@ -157,8 +157,8 @@ func TestResultsNotRead(t *testing.T) {
 	})
 }
 
-// While a downlink is being handed over, the end of its connection is told, and
-// nothing is read behind it.
+// While a downlink is being handed over, the end of its connection is noticed,
+// and nothing is read after it.
 func TestDownlinkHangs(t *testing.T) {
 	inBubble(t, Config{Downlink: func(ctx context.Context, _ string, _ *message.Downstream, _ Replier) { <-ctx.Done() }},
 		func(t *testing.T, s *service) {
@@ -177,7 +177,7 @@ func TestDownlinkHangs(t *testing.T) {
 		})
 }
 
-// A mistake in the service is told, and leaves nothing behind.
+// A mistake in the service is reported, and leaves nothing behind.
 func TestPanic(t *testing.T) {
 	s := newService(t, Config{Downlink: func(context.Context, string, *message.Downstream, Replier) { panic(http.ErrAbortHandler) }})
 	c := s.open("/stream/downstream/", "a")

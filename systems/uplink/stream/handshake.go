@@ -12,9 +12,9 @@ import (
 // handshakeTimeout bounds the write of the answer to a handshake.
 const handshakeTimeout = 10 * time.Second
 
-// handler serves connections of a kind. Whoever is not let in is told by an HTTP
-// status, before the upgrade: a client may not survive a connection that is
-// closed as soon as it is open.
+// handler serves connections of a kind. A refused client gets an HTTP status,
+// before the upgrade: a client may not survive a connection that is closed as
+// soon as it is open.
 func (s *Server) handler(kind Kind) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		customer, valid, ok := s.config.Authenticate(r)
@@ -60,7 +60,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, c *conn) {
 		}
 		return
 	}
-	already, _ := rw.Reader.Peek(rw.Reader.Buffered()) // no error: they are there
+	already, _ := rw.Reader.Peek(rw.Reader.Buffered()) // without an error: they have arrived
 	c.run(netConn, already)
 }
 

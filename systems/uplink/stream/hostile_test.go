@@ -120,7 +120,7 @@ func TestManyParts(t *testing.T) {
 }
 
 // Connections that vanish, at whatever moment, leave nothing behind, and what
-// they held is delivered elsewhere.
+// they held is delivered to others.
 func TestVanish(t *testing.T) {
 	s := newService(t, Config{})
 	const n = 200

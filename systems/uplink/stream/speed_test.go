@@ -75,7 +75,7 @@ func TestWritesInBatches(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		write() // one, of which it learns their length
+		write() // one, from which it learns their length
 		before := *out
 		if n := testing.AllocsPerRun(100, write); n > 0 {
 			t.Errorf("%d entries: %v allocations", challenge, n)
@@ -196,7 +196,7 @@ func answerAll(from *bufio.Reader, to io.Writer) {
 			out = append(out, 0x81, 0x80|byte(len(begin)+len(transaction)+len(end)), 0, 0, 0, 0)
 			out = append(append(append(out, begin...), transaction...), end...)
 		}
-		_, _ = from.Discard(len(data)) // they are there
+		_, _ = from.Discard(len(data)) // they have arrived
 		if from.Buffered() > 0 {
 			continue
 		}

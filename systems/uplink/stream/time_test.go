@@ -69,7 +69,7 @@ func (s *service) lasting(path string) *client {
 }
 
 // A client that is busy for 30 s, and answers pings only afterwards, is not
-// disconnected, nor one that is busy for 59 s.
+// disconnected; the same holds for 59 s.
 func TestBusyClient(t *testing.T) {
 	for _, busy := range []time.Duration{0, 30 * time.Second, 59 * time.Second} {
 		inBubble(t, Config{}, func(t *testing.T, s *service) {
@@ -121,7 +121,7 @@ func TestSilentClient(t *testing.T) {
 	}
 }
 
-// Any frame is a sign of life; a frame that never ends is none.
+// Any complete frame is a sign of life; a frame that never ends is not.
 func TestSignsOfLife(t *testing.T) {
 	part := frame(ws.OpBinary, true, make([]byte, 1000))
 	tests := []struct {
@@ -253,8 +253,8 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// When the service stops it waits 5 s for a customer that does not close, and no
-// longer than it is told to.
+// When the service stops it waits 5 s for a customer that does not close, or
+// less if less is allowed.
 func TestShutdownOfTheDeaf(t *testing.T) {
 	for _, tt := range []struct{ give, want time.Duration }{{time.Minute, closeTimeout}, {time.Second, time.Second}} {
 		inBubble(t, Config{}, func(t *testing.T, s *service) {

@@ -117,8 +117,9 @@ func TestConnectionsShare(t *testing.T) {
 	}
 }
 
-// What was delivered and not answered when a socket is lost comes again, with
-// the same transaction and challenge; an answer on another connection counts.
+// A message that was delivered and not answered when a socket is lost comes
+// again, with the same transaction and challenge; an answer on another
+// connection counts.
 func TestLostSocket(t *testing.T) {
 	s := newService(t, Config{})
 	first := s.open("/stream/upstream/", "a")

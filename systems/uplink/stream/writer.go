@@ -18,16 +18,16 @@ import (
 const (
 	// maxMessage bounds what a customer may send as one message, whole or in parts.
 	maxMessage = 1 << 20
-	// buffer is what one read or one write moves at most, but for a longer message.
+	// buffer is what one read or one write moves at most, except for a longer message.
 	buffer = 64 << 10
-	// maxTake bounds how many messages a connection takes at once, so that others
-	// of the customer get some, too.
+	// maxTake bounds how many messages a connection takes at once, so that other
+	// connections of the customer get some.
 	maxTake = 256
 	// firstSize is the length that a message is assumed to have before one was
 	// seen: that of one with the largest challenge.
 	firstSize = 44 << 10
-	// socketBuffer is what the kernel may hold of what was written, in bytes. What
-	// is there is with this connection, however slow its customer is.
+	// socketBuffer is what the kernel may hold of what was written, in bytes. That
+	// much is with this connection, however slow its customer is.
 	socketBuffer = 256 << 10
 	// keep is how much memory a writer keeps for what it writes.
 	keep = 4 * buffer

@@ -28,8 +28,8 @@ func (x *index) unreserve(c Customer) {
 	x.customers[x.customer(c)].pending--
 }
 
-// putAll shows what was written. It returns the devices of which a row with another
-// owner or moment of creation was known.
+// putAll shows what was written. It returns the devices whose known row had another
+// owner or moment of creation.
 func (x *index) putAll(entries []entry) (replaced []lorawan.EUI) {
 	for batch := range slices.Chunk(entries, batchRows) {
 		x.lock()
@@ -63,7 +63,7 @@ func (x *index) touch(eui lorawan.EUI) {
 	}
 }
 
-// A seen marks the rows that a reload met.
+// A seen marks the rows that a reload read.
 type seen []uint64
 
 func (s *seen) add(row uint32) {
@@ -77,7 +77,7 @@ func (s seen) has(row uint32) bool {
 	return int(row/64) < len(s) && s[row/64]&(1<<(row%64)) != 0
 }
 
-// begin starts a reload. What was written from here on wins over what it reads.
+// begin starts a reload. What is written after it wins over what the reload reads.
 func (x *index) begin() {
 	x.lock()
 	defer x.unlock()

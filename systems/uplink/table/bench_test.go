@@ -24,7 +24,7 @@ func mix(n uint64) uint64 {
 func nthEUI(n uint64) lorawan.EUI      { return lorawan.EUI(mix(2 * n)) }
 func nthAddr(n uint64) lorawan.DevAddr { return lorawan.DevAddr(mix(2*n + 1)) }
 
-// devices is how many there are in BenchmarkDevices; a hundred million need some 11 GB.
+// devices is the number of devices in BenchmarkDevices; a hundred million need about 11 GB.
 var devices = flag.Uint64("devices", 10_000_000, "devices of the table in benchmarks")
 
 // filled returns an index of devices, and the bytes that it takes.
@@ -78,7 +78,7 @@ func cpu(b *testing.B) func() {
 }
 
 // BenchmarkDevices reports look-ups of devices drawn at random among -devices, the bytes that each device takes on
-// top of its row, and what loading all of them costs, but for the database.
+// top of its row, and what loading all of them costs, without the database.
 func BenchmarkDevices(b *testing.B) {
 	devices := *devices
 	began := time.Now()

@@ -89,7 +89,7 @@ func TestInsertErrors(t *testing.T) {
 			{"a", NewDevice{DevEUI: 2, JoinEUI: join, Details: ptr(strings.Repeat("x", MaxDetails))}, nil},
 			{"a", NewDevice{DevEUI: 3, JoinEUI: join}, ErrDeviceLimit},
 			{"a", NewDevice{DevEUI: 2, JoinEUI: join}, ErrDeviceExists}, // even at the limit
-			{"b", NewDevice{DevEUI: 3, JoinEUI: join}, nil},             // who has none yet
+			{"b", NewDevice{DevEUI: 3, JoinEUI: join}, nil},             // which has none yet
 		} {
 			if _, err := table.Insert(ctx, tt.customer, tt.give); !errors.Is(err, tt.want) {
 				t.Errorf("%s inserts %+v: %v, want %v", tt.customer, tt.give, err, tt.want)

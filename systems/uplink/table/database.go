@@ -28,8 +28,8 @@ const (
 	readTimeout = 10 * time.Minute
 )
 
-// A database is PostgreSQL or SQLite. The statements are the same for both but for
-// what the methods here write.
+// A database is PostgreSQL or SQLite. The statements are the same for both, except
+// for what the methods here write.
 type database struct {
 	*sql.DB
 	postgres  *pgx.ConnConfig // nil: SQLite

@@ -73,7 +73,7 @@ func validDevice(c Customer, d NewDevice) error {
 	return errors.Join(errs...)
 }
 
-// validAddr says whether a customer may use an address for a device.
+// validAddr reports whether a customer may use an address for a device.
 func (t *Table) validAddr(c Customer, eui lorawan.EUI, addr *lorawan.DevAddr) error {
 	if addr != nil && t.index.others(c, eui, *addr) >= maxShared {
 		return fmt.Errorf("%w: address %v belongs to %d devices, which is the most", ErrInvalid, *addr, maxShared)
@@ -81,7 +81,7 @@ func (t *Table) validAddr(c Customer, eui lorawan.EUI, addr *lorawan.DevAddr) er
 	return nil
 }
 
-// validText says whether both databases can hold a text.
+// validText reports whether both databases can hold a text.
 func validText(name, text string, limit int) error {
 	if len(text) > limit {
 		return fmt.Errorf("%w: %s has %d bytes; expected up to %d", ErrInvalid, name, len(text), limit)

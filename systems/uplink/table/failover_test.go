@@ -235,7 +235,7 @@ func TestListeningAnew(t *testing.T) {
 	<-ended
 }
 
-// Where nothing is heard, that is said as long as it is so.
+// If nothing is heard, that is reported as long as it lasts.
 func TestDeafness(t *testing.T) {
 	t.Parallel()
 	pg := postgres(t)

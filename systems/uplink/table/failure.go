@@ -9,7 +9,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// retryable says whether a transaction may succeed if it is simply tried again: another
+// retryable reports whether a transaction may succeed if it is simply tried again: another
 // one was in the way.
 func retryable(err error) bool {
 	var pg *pgconn.PgError
@@ -52,7 +52,7 @@ func classified(err error) error {
 	return fmt.Errorf("table: %w: %w", ErrUnavailable, err)
 }
 
-// isFull says whether the disk of the database is full.
+// isFull reports whether the disk of the database is full.
 func isFull(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {

@@ -135,7 +135,7 @@ func (t *Table) AddToGroup(ctx context.Context, c Customer, addr lorawan.DevAddr
 	}, func(g *groups) { g.join(key, eui) })
 }
 
-// RemoveFromGroup removes a device from a group and says whether it was there.
+// RemoveFromGroup removes a device from a group and reports whether it was there.
 func (t *Table) RemoveFromGroup(ctx context.Context, c Customer, addr lorawan.DevAddr, eui lorawan.EUI) (bool, error) {
 	key := groupKey{c, addr}
 	err := t.writeGroups(ctx, []groupKey{key}, func(ctx context.Context, tx *sql.Tx) error {
@@ -176,7 +176,7 @@ func changed(result sql.Result, err error) func(without error) error {
 
 // writeGroups runs do in a transaction, tells the other instances and then shows the
 // outcome in memory. Groups are written seldom: it takes every turn, so that no
-// device comes or goes meanwhile.
+// device comes or goes in between.
 func (t *Table) writeGroups(ctx context.Context, keys []groupKey, do func(context.Context, *sql.Tx) error,
 	show func(*groups)) error {
 	keys = slices.Compact(slices.Clone(keys))

@@ -20,8 +20,8 @@ type hashes struct {
 	}
 }
 
-// find returns the first number stored with the hash for which match says yes, and
-// 0 if there is none.
+// find returns the first number stored with the hash for which match is true, or
+// 0.
 func (t *hashes) find(hash uint32, match func(number uint32) bool) uint32 {
 	slots := t.parts[hash>>(32-partBits)].slots
 	if len(slots) == 0 {
@@ -81,13 +81,13 @@ func (t *hashes) at(hash, number uint32) (slots []uint64, i uint32) {
 	return slots, i
 }
 
-// replace puts another number in the place of one that is stored.
+// replace overwrites a stored number with another.
 func (t *hashes) replace(hash, old, number uint32) {
 	slots, i := t.at(hash, old)
 	slots[i] = uint64(hash)<<32 | uint64(number)
 }
 
-// remove takes out a pair that is stored, and moves what probing put behind it.
+// remove takes out a pair that is stored, and moves what probing put after it.
 func (t *hashes) remove(hash, number uint32) {
 	slots, i := t.at(hash, number)
 	mask := uint32(len(slots) - 1)
@@ -103,7 +103,7 @@ func (t *hashes) remove(hash, number uint32) {
 }
 
 // A mixer spreads keys over 32-bit hash values, by numbers drawn at the start, so
-// that nobody can choose keys that meet.
+// that nobody can choose keys that collide.
 type mixer struct{ xor, times uint64 }
 
 func newMixer() mixer {

@@ -27,7 +27,7 @@ type record struct {
 	_              [5]byte // 64 bytes: a look-up waits for one cache line
 }
 
-// The flags of a record. hasAddr and the one behind it go with addrs.
+// The flags of a record. hasAddr and the one after it go with addrs.
 const (
 	hasAddr uint8 = 1 << iota
 	hasTarget
@@ -54,9 +54,9 @@ type customer struct {
 // An index holds all rows, by DevEUI, by address and by customer.
 //
 // Rows that share an address form a doubly linked chain, whose head is in the hash
-// table: devices may share an address in any number, and none of them makes adding
-// or removing another slower. A link is 2 × row + 0 for the active address, + 1 for
-// the target address.
+// table: any number of devices may share an address without making it slower to add
+// or remove another. A link is 2 × row + 0 for the active address, + 1 for the
+// target address.
 type index struct {
 	readers
 	mix       mixer
@@ -81,7 +81,7 @@ func (x *index) record(row uint32) *record {
 	return &x.pages[(row-1)/pageRows][(row-1)%pageRows]
 }
 
-// find returns the row number of a device, 0 if there is none.
+// find returns the row number of a device, 0 if it is not known.
 func (x *index) find(eui lorawan.EUI, hash uint32) uint32 {
 	return x.byEUI.find(hash, func(row uint32) bool { return x.record(row).eui == uint64(eui) })
 }
@@ -126,7 +126,7 @@ func (x *index) appendByAddr(dst []Row, addr lorawan.DevAddr) []Row {
 	return dst
 }
 
-// others counts a customer's devices at an address, but for one.
+// others counts a customer's devices at an address, except one.
 func (x *index) others(c Customer, eui lorawan.EUI, addr lorawan.DevAddr) (n int) {
 	hash := x.mix.addr(uint32(addr))
 	defer x.read(hash).RUnlock()
@@ -204,7 +204,7 @@ func (x *index) customer(name Customer) uint32 {
 }
 
 // put adds an entry or changes that of the same DevEUI. If that has another customer
-// or moment of creation, it is replaced: the device was dropped meanwhile.
+// or moment of creation, it is replaced: the device was dropped in between.
 func (x *index) put(e *entry) (row uint32, replaced bool) {
 	hash := x.mix.eui(uint64(e.DevEUI))
 	id := x.customer(e.Customer)
@@ -227,7 +227,7 @@ func (x *index) put(e *entry) (row uint32, replaced bool) {
 	return row, replaced
 }
 
-// set changes what may change in a row that is there.
+// set changes what may change in an existing row.
 func (x *index) set(row uint32, e *entry) {
 	r := x.record(row)
 	flags := live | bitIf(e.HasActive, hasAddr) | bitIf(e.HasTarget, hasTarget) | bitIf(e.HasJoin, hasJoin) |
@@ -252,7 +252,7 @@ func bitIf(set bool, f uint8) uint8 {
 	return 0
 }
 
-// remove takes out a device and says whether it was there.
+// remove takes out a device and reports whether it was there.
 func (x *index) remove(eui lorawan.EUI) bool {
 	hash := x.mix.eui(uint64(eui))
 	row := x.find(eui, hash)
@@ -285,8 +285,8 @@ func (x *index) newRow() uint32 {
 	return x.rows
 }
 
-// linked says whether the row stands in the chain of its active (0) or target (1)
-// address. If both are the same, it stands there once.
+// linked reports whether the row is in the chain of its active (0) or target (1)
+// address. If both are the same, it is there once.
 func (r *record) linked(kind int) bool {
 	if kind == 1 && r.flags&hasAddr != 0 && r.addrs[0] == r.addrs[1] {
 		return false

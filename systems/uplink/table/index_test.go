@@ -90,7 +90,7 @@ func agree(t *rapid.T, x *index, model map[lorawan.EUI]entry) {
 	}
 }
 
-// What is written while a reload runs wins over what the reload read before.
+// Rows that are written while a reload runs win over what the reload read before.
 func TestReloadIsOlderThanWrites(t *testing.T) {
 	x := newIndex()
 	row := func(eui lorawan.EUI, active lorawan.DevAddr) entry {

@@ -16,15 +16,15 @@ import (
 	"contend/systems/uplink/lorawan"
 )
 
-// same says whether two instances know the same of a customer.
+// same reports whether two instances know the same of a customer.
 func same(one, other *Table, c Customer) bool {
 	all := Filter{Limit: -1}
 	return reflect.DeepEqual(one.Select(c, all), other.Select(c, all)) &&
 		reflect.DeepEqual(one.Groups(c, nil), other.Groups(c, nil))
 }
 
-// A device that another instance dropped, of which this one knows nothing, comes
-// again without its groups.
+// A device that another instance dropped without the knowledge of this one comes
+// back without its groups.
 func TestForgottenDevice(t *testing.T) {
 	url := sqliteBackend.fresh(t)
 	one := open(t, Config{URL: url}) // nobody tells it
@@ -56,7 +56,7 @@ func fill(t testing.TB, url string, c Customer, n int) {
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i, '%s', i, i, i FROM n`, n, c))
 }
 
-// directly runs a statement of which no instance is told.
+// directly runs a statement without notifying any instance.
 func directly(t testing.TB, url, statement string, args ...any) {
 	t.Helper()
 	db, err := openDatabase(url)
@@ -163,8 +163,8 @@ func TestSeveralStartAtOnce(t *testing.T) {
 	})
 }
 
-// An SQLite file is one table's, under whatever name, until that is closed. Who only
-// looks at it may do so.
+// An SQLite file is one table's, under whatever name, until that is closed. Others
+// may only look at it.
 func TestOneTablePerFile(t *testing.T) {
 	t.Parallel()
 	url := sqliteBackend.fresh(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// listenCheck is how long a silent connection is believed in.
+// listenCheck is how long a silent connection is trusted.
 const listenCheck = 30 * time.Second
 
 // echo is the channel on which an instance hears itself only.
@@ -35,8 +35,8 @@ func (t *Table) subscribe(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// hears checks that what is told where writes go is heard here: the connection may lead
-// nowhere, to a server that others do not write to any more, or over a pooler that
+// hears checks that notifications sent where writes go are heard here: the connection
+// may lead nowhere, to a server that others no longer write to, or over a pooler that
 // gives each transaction another server.
 func (t *Table) hears(ctx context.Context, conn *pgx.Conn) error {
 	wait, cancel := context.WithTimeout(ctx, t.db.timeout)

@@ -36,9 +36,9 @@ func (r *readers) unlock() {
 }
 
 // A turns keeps the order of the database and that of the index the same: whoever
-// writes a device, or reads it again after a change elsewhere, has its turn from
-// before the statement until the index shows the outcome. Turns are taken in the
-// order of their numbers, so that nobody waits in a circle.
+// writes a device, or reads it again after a change by another instance, has its
+// turn from before the statement until the index shows the outcome. Turns are
+// taken in the order of their numbers, so that nobody waits in a circle.
 type turns [64]chan struct{}
 
 func newTurns() *turns {

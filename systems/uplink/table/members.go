@@ -78,7 +78,7 @@ func (g *groups) unnote(key groupKey, eui lorawan.EUI) {
 	}
 }
 
-// remove takes out a group, if it is there.
+// remove takes out a group, if it exists.
 func (g *groups) remove(key groupKey) {
 	one, ok := g.of[key.customer][key.addr]
 	if !ok {
@@ -90,8 +90,8 @@ func (g *groups) remove(key groupKey) {
 	delete(g.of[key.customer], key.addr)
 }
 
-// move puts a group, with its devices, in the place of another. A group that is not
-// known yet, as another instance has just made it, will be read again.
+// move replaces one group by another, with its devices. A group that is not known
+// yet, as another instance has just made it, will be read again.
 func (g *groups) move(before, after groupKey, one group) Group {
 	one.devices = map[lorawan.EUI]struct{}{}
 	if old, ok := g.of[before.customer][before.addr]; ok {

@@ -14,9 +14,9 @@ import (
 // Each step is a file named by its version, from 1 without gaps. A step that was
 // released is never changed. If its first line is the additive one, programs that do not
 // know it read and write as before: it adds tables, indexes, and columns that have a
-// default or may be null, and nothing that has to be kept up. Without that line they
-// are refused from then on; it has to make the statements of those that run fail, which
-// look at the version only then.
+// default or may be null, and nothing that has to be kept up to date. Without that line
+// they are refused once it is applied; it has to make the statements of running programs
+// fail, as these look at the version only then.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
@@ -47,7 +47,7 @@ func (db *database) migrate(ctx context.Context, steps fs.FS) error {
 				return err
 			}
 		}
-		// The second table came later, and is no step: programs from before it go on.
+		// The second table came later, and is not a step: programs from before it go on.
 		_, err := tx.ExecContext(ctx, `
 			CREATE TABLE IF NOT EXISTS schema_versions (version BIGINT PRIMARY KEY, applied BIGINT NOT NULL);
 			CREATE TABLE IF NOT EXISTS schema_compatible (version BIGINT PRIMARY KEY, oldest BIGINT NOT NULL)`)
@@ -94,8 +94,8 @@ func advance(ctx context.Context, tx *sql.Tx, steps fs.FS) error {
 	return nil
 }
 
-// schemaOf returns the version of the schema, 0 if there is none, and the oldest one
-// whose programs may use it.
+// schemaOf returns the version of the schema, 0 without a schema, and the oldest
+// version whose programs may use it.
 func schemaOf(ctx context.Context, q queryer) (version, oldest int, err error) {
 	rows, err := q.QueryContext(ctx, `
 		SELECT version, COALESCE(oldest, version) FROM schema_versions LEFT JOIN schema_compatible USING (version)
@@ -110,7 +110,7 @@ func schemaOf(ctx context.Context, q queryer) (version, oldest int, err error) {
 	return version, oldest, errors.Join(err, rows.Err())
 }
 
-// understood says whether a program that knows so many steps may use a schema.
+// understood reports whether a program that knows so many steps may use a schema.
 func understood(version, oldest, known int) error {
 	if oldest <= known {
 		return nil

@@ -37,7 +37,7 @@ func (m *model) of(c Customer, eui lorawan.EUI) *modelDevice {
 	return nil
 }
 
-// A trial holds a table beside its model and draws what to do.
+// A trial holds a table and its model, and draws what to do.
 type trial struct {
 	*Table
 	*model

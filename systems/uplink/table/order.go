@@ -16,7 +16,7 @@ func (r rank) compare(other rank) int {
 	return cmp.Or(cmp.Compare(r.created, other.created), cmp.Compare(r.eui, other.eui))
 }
 
-// next is the rank directly behind r.
+// next is the rank directly after r.
 func (r rank) next() rank {
 	if r.eui++; r.eui == 0 {
 		r.created++
@@ -35,7 +35,7 @@ type ordered struct {
 }
 
 // locate returns the first place whose rank is not below r; block is len(o.blocks)
-// if there is none.
+// if all ranks are below it.
 func (o *ordered) locate(r rank, of func(row uint32) rank) (block, i int) {
 	block = sort.Search(len(o.blocks), func(b int) bool {
 		rows := o.blocks[b]

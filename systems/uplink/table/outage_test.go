@@ -21,7 +21,7 @@ import (
 )
 
 // While the database is away, look-ups go on and writes fail clearly; when it is back
-// everything works again without help, and what happened meanwhile is known.
+// everything works again without help, and what happened in between is known.
 func TestOutage(t *testing.T) {
 	pg := postgres(t)
 	url := pg.Fresh(t)
@@ -93,7 +93,7 @@ func dropMeanwhile(t testing.TB, url string, c Customer, euis ...lorawan.EUI) {
 	}
 }
 
-// A broken connection is noticed, and what was changed elsewhere meanwhile is read.
+// A broken connection is noticed, and what other instances changed since is read.
 func TestBrokenConnections(t *testing.T) {
 	t.Parallel()
 	pg := postgres(t)
@@ -230,8 +230,8 @@ func TestConnectionsThatLeadNowhere(t *testing.T) {
 	}
 }
 
-// A write of which nobody knows whether it was committed is not done again: it fails, and
-// the table comes to know.
+// A write that may or may not have been committed is not repeated: it fails, and the
+// table finds out.
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	pg := postgres(t)
@@ -251,7 +251,7 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// What a server says tells whether it is away, whether to try again, or whose mistake it was.
+// The error of a server shows whether it is away, whether to try again, or whose mistake it was.
 func TestFailures(t *testing.T) {
 	for code, want := range map[string]struct{ unavailable, again bool }{
 		"08006": {true, false},  // connection_failure
@@ -278,7 +278,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A proxy stands between a table and a server.
+// A proxy connects a table to a server.
 type proxy struct {
 	dir     string
 	cut     atomic.Bool // a commit is passed on, and no answer

@@ -13,9 +13,9 @@ import (
 	"contend/systems/uplink/table/tabletest"
 )
 
-// Instances whose connections a pooler shares out write, and know of each other, also
-// after the server behind it was started again. A pooler of transactions needs another
-// way for what is told.
+// Instances whose connections a pooler shares write, and know of each other, even
+// after the server of the pooler was restarted. A pooler of transactions needs another
+// way for notifications.
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	pg := tabletest.Start(t)
@@ -62,7 +62,7 @@ func TestPooler(t *testing.T) {
 	}
 }
 
-// A pooled is two instances behind a pooler.
+// A pooled is two instances with a pooler.
 type pooled struct {
 	mode, url  string // url leads past the pooler
 	config     Config
@@ -118,7 +118,7 @@ func TestDeafFromTheStart(t *testing.T) {
 	}
 }
 
-// What a URL does not say.
+// What a URL leaves open.
 func TestConnectionDefaults(t *testing.T) {
 	for _, test := range []struct {
 		url     string

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// connections bounds those to PostgreSQL, besides the one that listens. An
+// connections bounds those to PostgreSQL, without the one that listens. An
 // instance writes little; the server's default is 100 for all.
 const connections = 8
 
@@ -38,7 +38,7 @@ func postgresConfig(address string) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
-// servers is how many servers a URL names. Each may stand there twice, with TLS and
+// servers is how many servers a URL names. Each may occur twice, with TLS and
 // without.
 func servers(config *pgx.ConnConfig) int {
 	type server struct {
@@ -86,7 +86,7 @@ func (db *database) listenAt(address string) (err error) {
 	return nil
 }
 
-// writable says whether the database takes writes. The statement, which may do more,
+// writable reports whether the database takes writes. The statement, which may do more,
 // selects what isReadOnly does.
 func (db *database) writable(ctx context.Context, statement string, args ...any) error {
 	var readOnly string

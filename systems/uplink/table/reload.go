@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// readSilence is how long the database may keep a reload waiting for rows. There is no bound for all of them,
-	// which take what they take: ten million some 25 s of CPU.
+	// readSilence is how long the database may keep a reload waiting for rows. The whole is not bounded, and
+	// takes as long as it takes: ten million rows about 25 s of CPU.
 	readSilence = time.Minute
 	// retryAfter is the time between attempts to reach a database that is away.
 	retryAfter = time.Second
@@ -120,8 +120,7 @@ func (t *Table) refreshDevices(ctx context.Context, euis []lorawan.EUI) error {
 	return nil
 }
 
-// show puts rows in memory. A device that was dropped meanwhile and came again is in
-// no group.
+// show puts rows in memory. A device that was dropped and came back is in no group.
 func (t *Table) show(rows []entry) { t.groups.forget(t.index.putAll(rows)) }
 
 // hide takes devices out of memory.

@@ -128,8 +128,8 @@ func TestSchemaWithoutCompatibility(t *testing.T) {
 	})
 }
 
-// Later programs start at once on a schema that is behind, while an older one writes:
-// one of them brings it up to date, and the older one goes on.
+// Later programs start at once on an older schema, while an older one writes: one of
+// them brings it up to date, and the older one goes on.
 func TestSchemaBehind(t *testing.T) {
 	t.Parallel()
 	url := postgres(t).Fresh(t)
@@ -189,7 +189,7 @@ func TestSchemaBreaks(t *testing.T) {
 	if row, ok := table.ByDevEUI(1); !ok || row.Active != 1 || table.Len() != 11 {
 		t.Error("look-ups depend on the database")
 	}
-	directly(t, url, "DELETE FROM devices WHERE dev_eui = 2")                 // of which nobody is told
+	directly(t, url, "DELETE FROM devices WHERE dev_eui = 2")                 // without notification
 	directly(t, url, "ALTER TABLE devices RENAME COLUMN confidence TO trust") // the next attempt to read succeeds
 	eventually(t, "what happened meanwhile is known", func() bool { return table.Len() == 10 })
 }

@@ -98,15 +98,15 @@ func (x *index) chosen(c Customer, euis []lorawan.EUI) []Device {
 
 func rankOf(d Device) rank { return rank{d.Created.UnixMicro(), uint64(d.DevEUI)} }
 
-// A position is where a customer's next devices are: behind a number of them, or,
-// once some were read, behind the last.
+// A position is where a customer's next devices are: after a number of them, or,
+// once some were read, after the last.
 type position struct {
 	skip  int
 	begun bool
 	last  rank
 }
 
-// page appends at most n devices and says whether there may be more.
+// page appends at most n devices and reports whether there may be more.
 func (x *index) page(dst []Device, c Customer, at *position, n int) ([]Device, bool) {
 	defer x.read(0).RUnlock()
 	id, ok := x.known[c]

@@ -50,8 +50,8 @@ var (
 	ErrFull = fmt.Errorf("%w: its disk is full", ErrUnavailable)
 )
 
-// ErrDeaf: what is told through the database of Config.URL is not heard, as a pooler
-// of transactions keeps it away, or Config.Listen is another database.
+// ErrDeaf: notifications through the database of Config.URL are not heard, as a
+// pooler of transactions drops them, or Config.Listen is another database.
 var ErrDeaf = errors.New("changes of the table are not heard")
 
 // A Customer owns devices and multicast groups. It is UTF-8 without zero bytes, of 1
@@ -74,13 +74,13 @@ type Row struct {
 	Created int64
 }
 
-// Joins says whether a join request for this device with a JoinEUI is the customer's:
+// Joins reports whether a join request for this device with a JoinEUI is the customer's:
 // customers that cannot know their device's JoinEUI give its DevEUI instead.
 func (r *Row) Joins(join lorawan.EUI) bool {
 	return r.HasJoin && (r.JoinEUI == join || r.JoinEUI == r.DevEUI)
 }
 
-// ProvenAt says whether the device solved a challenge with this address.
+// ProvenAt reports whether the device solved a challenge with this address.
 func (r *Row) ProvenAt(addr lorawan.DevAddr) bool { return r.HasProven && r.Proven == addr }
 
 // Config is how to open a table.
@@ -140,16 +140,16 @@ func (t *Table) Close() error {
 	return t.db.close()
 }
 
-// Shared says whether other instances may have the table, too: each tells the others
+// Shared reports whether other instances may use the table: then each tells the others
 // what it changes.
 func (t *Table) Shared() bool { return t.db.postgres != nil }
 
-// Hears says whether other instances' changes are heard. Where they are not, as since the
+// Hears reports whether other instances' changes are heard. Where they are not, as since the
 // connection broke that hears of them, the table is as it was before these; when they are
 // again, all is read again.
 func (t *Table) Hears() bool { return !t.deaf.Load() }
 
-// Ping says whether the database answers before ctx ends, and takes writes: nil,
+// Ping reports whether the database answers before ctx ends, and takes writes: nil,
 // ErrFull where the last write failed for that, or ErrUnavailable.
 func (t *Table) Ping(ctx context.Context) error {
 	if t.db.full.Load() {

@@ -25,9 +25,9 @@ type Trust struct {
 func (t *Table) Trust(eui lorawan.EUI) Trust { return t.index.trustOf(eui) }
 
 // SaveTrust saves what is known of devices, once for each, for the time after a restart
-// and for other instances. An address stays where none is given. What is saved already
-// is not written again, and rows that are gone are left out. After an error some may be
-// saved.
+// and for other instances. The address is kept if no other is given. What is saved
+// already is not written again, and rows that are gone are left out. After an error
+// some may be saved.
 func (t *Table) SaveTrust(ctx context.Context, all []Trust) error {
 	var changed []Trust
 	for _, s := range all {

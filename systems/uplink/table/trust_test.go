@@ -46,7 +46,7 @@ func TestTrust(t *testing.T) {
 		if err := save(map[lorawan.EUI]int{0: 8, 1: 2}); err != nil {
 			t.Error(err)
 		}
-		// What else is written leaves it as it is.
+		// Other writes leave it as it is.
 		if err := table.SetTarget(ctx, "a", 3, 1); err != nil {
 			t.Fatal(err)
 		}
@@ -60,9 +60,9 @@ func TestTrust(t *testing.T) {
 	})
 }
 
-// What a device has proved is of its row and of an address: it stays when the size of
-// the challenge is saved without it, and when the customer gives the device another
-// address, which it does not cover. The next row has proved nothing.
+// The proofs of a device belong to its row and to an address: they stay when the size
+// of the challenge is saved without them, and when the customer gives the device
+// another address, which they do not cover. The next row has proved nothing.
 func TestProven(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {

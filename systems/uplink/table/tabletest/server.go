@@ -19,8 +19,8 @@ import (
 	"contend/internal/testenv"
 )
 
-// A Server is a PostgreSQL in a temporary folder, behind a Unix socket. Its methods
-// are for one goroutine at a time, but for Fresh and Exec.
+// A Server is a PostgreSQL in a temporary folder, at a Unix socket. Its methods are
+// for one goroutine at a time, except Fresh and Exec.
 type Server struct {
 	bin, dir  string
 	as        *syscall.SysProcAttr // root may not run it
@@ -160,7 +160,7 @@ func (s *Server) Close() error { return errors.Join(s.Stop(), os.RemoveAll(s.dir
 // Socket is the path of the Unix socket.
 func (s *Server) Socket() string { return filepath.Join(s.dir, ".s.PGSQL.5432") }
 
-// Host is the folder of the Unix socket, which stands for a host in a URL.
+// Host is the folder of the Unix socket, which replaces a host in a URL.
 func (s *Server) Host() string { return s.dir }
 
 // URL is that of a database.

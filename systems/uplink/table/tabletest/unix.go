@@ -22,7 +22,7 @@ func programs() (string, error) {
 		}
 		initdb = found[len(found)-1]
 	}
-	if real, err := filepath.EvalSymlinks(initdb); err == nil { // the others are beside it
+	if real, err := filepath.EvalSymlinks(initdb); err == nil { // the others are in its folder
 		initdb = real
 	}
 	return filepath.Dir(initdb), nil
