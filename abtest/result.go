@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"contend/finding"
+	"contend/internal/unit"
 	"contend/stat"
 )
 
@@ -29,7 +30,7 @@ type Result struct {
 	// or LESS. It is nil where they could not be counted in every round.
 	Instructions *Comparison
 	Uncounted    string // why it is nil
-	// Replications are the data behind it, one for each round.
+	// Replications are the data of the rounds.
 	Replications []Round
 
 	config Config
@@ -41,8 +42,8 @@ type Comparison struct {
 	Margin  float64
 	Verdict stat.Verdict
 	stat.Effect
-	// RoundsNeeded estimates how many further rounds would settle an
-	// INCONCLUSIVE verdict with a chance of 90%; 0 when that cannot be said.
+	// RoundsNeeded estimates how many further rounds would settle an INCONCLUSIVE
+	// verdict with a chance of 90%; 0 if that is not known.
 	RoundsNeeded int
 }
 
@@ -129,12 +130,12 @@ func (r *Result) sentence(c Comparison, does, less, what string, decimals int) s
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s %s %s %s per op than %s", c.Verdict, r.Candidate, does, inWords(c.Ratio, less, decimals), what, r.Baseline)
 	if c.Bounded() {
-		fmt.Fprintf(&b, ", %.4g%% interval %s to %s", 100*(1-c.Level), percent(c.Low, decimals), percent(c.High, decimals))
+		fmt.Fprintf(&b, ", %s interval %s to %s", unit.Percent(1-c.Level), percent(c.Low, decimals), percent(c.High, decimals))
 	}
-	fmt.Fprintf(&b, " (p = %.3g, %d rounds", c.P, c.Rounds)
+	fmt.Fprintf(&b, " (p = %s, %d rounds", unit.Number(c.P), c.Rounds)
 	switch {
 	case c.Verdict == stat.Equivalent:
-		fmt.Fprintf(&b, ", margin ±%.3g%%", 100*c.Margin)
+		fmt.Fprintf(&b, ", margin ±%s", unit.Percent(c.Margin))
 	case c.RoundsNeeded > 0:
 		fmt.Fprintf(&b, "; about %d more would settle it", c.RoundsNeeded)
 	}
@@ -161,17 +162,17 @@ func percent(ratio float64, decimals int) string {
 // figures are those per operation that the sample has.
 func (s Sample) figures() (list []string) {
 	if s.Ops > 0 {
-		list = append(list, fmt.Sprintf("%.4g ns/op, %.4g B/op, %.4g allocs/op", s.NsPerOp(), s.BytesPerOp(), s.AllocsPerOp()))
+		list = append(list, fmt.Sprintf("%s ns/op, %s B/op, %s allocs/op", unit.Digits(s.NsPerOp()), unit.Digits(s.BytesPerOp()), unit.Digits(s.AllocsPerOp())))
 	}
 	if s.CountedOps > 0 {
-		list = append(list, fmt.Sprintf("%.5g instructions/op", s.InstructionsPerOp()))
+		list = append(list, unit.Digits(s.InstructionsPerOp())+" instructions/op")
 	}
 	return list
 }
 
-// FailIfSlower fails the test when the verdict on time is SLOWER, and when no time was
-// taken: it would never fail. It then takes samples of CPU time, in about three seconds (Linux) or
-// twelve (elsewhere), and says what b spends more of it on.
+// FailIfSlower fails the test when the verdict on time is SLOWER, and when no time was taken: it
+// would never fail. It then takes samples of CPU time, in about three seconds (Linux) or twelve
+// (other systems), and says what b spends more of it on.
 func (r *Result) FailIfSlower(tb testing.TB) {
 	tb.Helper()
 	switch r.Verdict {
@@ -221,8 +222,8 @@ func (r *Result) write(w io.Writer, round func(b *bufio.Writer, n int)) error {
 	return b.Flush()
 }
 
-// line writes one line, whose name ends in GOMAXPROCS as those of go test do; none of
-// a sample without figures.
+// line writes one line, whose name ends in GOMAXPROCS as those of go test do; nothing
+// for a sample without figures.
 func (r *Result) line(b *bufio.Writer, arm string, s Sample) {
 	ops := cmp.Or(s.Ops, s.CountedOps)
 	if ops == 0 {

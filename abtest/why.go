@@ -3,7 +3,6 @@ package abtest
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"runtime"
 	runtimepprof "runtime/pprof"
 	"strings"
@@ -11,25 +10,24 @@ import (
 
 	"contend/internal/cpu"
 	"contend/internal/perf"
+	"contend/internal/unit"
 	"contend/why"
 	"contend/why/pprof"
 	"contend/why/symbol"
 )
 
+// sampledBlock is about how long a function runs at a time while it is sampled: the rounds together
+// take some three seconds. Where the kernel takes no samples the runtime takes a tenth as many, and
+// they take some twelve.
+var sampledBlock = 100 * time.Millisecond
+
 const (
-	// sampledBlock is about how long a function runs at a time while it is sampled: the
-	// rounds together take some three seconds.
-	sampledBlock = 100 * time.Millisecond
 	// longestRound is how long a round may take at most where a block is one operation, and so
 	// cannot be made smaller. A longer one of more operations is a busy machine's.
 	longestRound = 2 * time.Second
-	// mostRows are said of what grew.
+	// mostRows bounds the rows about what grew.
 	mostRows = 3
 )
-
-// profiledBlock is sampledBlock where the kernel takes no samples, and the runtime a tenth as many: the
-// rounds together take some twelve seconds.
-const profiledBlock = 10 * sampledBlock / 3
 
 // A sampler takes samples of where this process spends CPU time. It is a perf.Sampler.
 type sampler interface {
@@ -51,18 +49,18 @@ type way struct {
 func (c Config) way() (w way, refused error) {
 	s, err := c.sample()
 	if err != nil {
-		return way{profiledBlock, profileOwn, func() error { return nil }}, err
+		return way{10 * sampledBlock / 3, profileOwn, func() error { return nil }}, err
 	}
 	resolver := new(symbol.Resolver)
 	return way{sampledBlock, func(do func(int), n int) (why.Profile, error) { return sample(s, resolver, do, n) }, s.Close}, nil
 }
 
-// explained is the result with what the candidate spends more CPU time on, a line for each
-// kind of work that is told apart, from blocks of their own; or with a line that says why that is
+// explained is the result with what the candidate spends more CPU time on, a line for each kind
+// of work that clearly differs, from blocks of their own; or with a line that says why that is
 // not known.
 func (r *Result) explained() string {
 	if r.funcs[0].Do == nil {
-		return r.String() // nothing but the figures is known of it
+		return r.String() // only the figures are known of it
 	}
 	rows, err := r.config.explain(r.funcs)
 	if err != nil {
@@ -77,21 +75,14 @@ func (r *Result) explained() string {
 
 // rowLine says by how much the CPU time of an operation differs, and in what.
 func rowLine(row why.Row) string {
-	ns, unit := row.Value, "ns"
-	for _, next := range []string{"µs", "ms", "s"} {
-		if math.Abs(ns) < 999.5 {
-			break
-		}
-		ns, unit = ns/1000, next
-	}
-	text := fmt.Sprintf("%+.3g %s  %s", ns, unit, row.Name)
+	text := unit.Signed(row.Value, unit.Duration) + "  " + row.Name
 	if len(row.Functions) > 0 {
 		text += " (" + strings.Join(row.Functions, ", ") + ")"
 	}
 	return text
 }
 
-// explain returns the kinds of work that grew most of those that are told apart.
+// explain returns the kinds of work that grew most among those that clearly differ.
 func (c Config) explain(funcs [2]Func) ([]why.Row, error) {
 	w, refused := c.way()
 	defer w.end()
@@ -149,8 +140,8 @@ func sample(s sampler, resolver *symbol.Resolver, do func(int), n int) (why.Prof
 	return why.NewProfile(why.Resolve(samples, resolver), after-before, after-before, int64(n)), nil
 }
 
-// profileOwn performs n operations while the runtime takes samples, 100 a second of CPU time, which deal out what
-// the system says was used, if it does. The error says that somebody else has it do so.
+// profileOwn performs n operations while the runtime takes samples, 100 a second of CPU time, which distribute
+// what the system says was used, if it does. The error says that somebody else has it do so.
 func profileOwn(do func(int), n int) (why.Profile, error) {
 	var body bytes.Buffer
 	if err := runtimepprof.StartCPUProfile(&body); err != nil {

@@ -8,6 +8,7 @@ import (
 	"runtime/pprof"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"contend/internal/perf"
@@ -35,8 +36,8 @@ func slower(c Config, a, b Func) *Result {
 	return &Result{Name: "X", Baseline: a.Name, Candidate: b.Name, Comparison: Comparison{Verdict: stat.Slower}, Uncounted: "nobody did", config: c, funcs: [2]Func{a, b}}
 }
 
-// What the candidate does more is named, behind what was judged, by the kernel's samples and, where it takes none,
-// by the runtime's.
+// What the candidate does more is named, after the verdict, by the kernel's samples and, where it takes none, by
+// the runtime's.
 func TestFailureSaysWhy(t *testing.T) {
 	for name, sample := range map[string]func() (sampler, error){
 		"kernel": sampleOwn, "runtime": func() (sampler, error) { return nil, errors.New("it is not allowed") },
@@ -46,6 +47,8 @@ func TestFailureSaysWhy(t *testing.T) {
 }
 
 func saysWhy(t *testing.T, sample func() (sampler, error)) {
+	defer func(usual time.Duration) { sampledBlock = usual }(sampledBlock)
+	sampledBlock = 50 * time.Millisecond // nearly all is the hash
 	page := make([]byte, 4096)
 	hash := func(n int) {
 		work(n)
@@ -74,7 +77,6 @@ func TestFailureSaysWhyNot(t *testing.T) {
 	}
 	defer pprof.StopCPUProfile()
 	refused := &perf.UnavailableError{Event: perf.CPUTime, Reason: "it is not allowed", Advice: "allow it"}
-	slow := Func{"slow", func(n int) { time.Sleep(time.Duration(n) * 2100 * time.Millisecond) }}
 	for _, c := range []struct {
 		name   string
 		sample func() (sampler, error)
@@ -83,19 +85,25 @@ func TestFailureSaysWhyNot(t *testing.T) {
 	}{
 		{"refused", func() (sampler, error) { return nil, refused }, Func{"a", work}, Func{"b", work}, "\n  why: not known: it is not allowed: allow it; nor does the program profile itself: "},
 		{"an error", func() (sampler, error) { return fakeSampler{errors.New("no ring")}, nil }, Func{"a", work}, Func{"b", work}, "\n  why: not known: no ring"},
-		{"too slow", func() (sampler, error) { return fakeSampler{}, nil }, Func{"a", work}, slow, "more than the 2s that samples are worth here"},
 	} {
-		f := failing{TB: t}
-		c.b.Name = "b"
-		slower(Config{sample: c.sample, Block: time.Millisecond}, c.a, c.b).FailIfSlower(&f)
-		if !strings.Contains(f.text, c.want) || strings.Count(f.text, "why:") != 1 {
-			t.Errorf("%s: %s", c.name, f.text)
-		}
+		saysWhyNot(t, c.name, c.sample, c.a, c.b, c.want)
 	}
+	synctest.Test(t, func(t *testing.T) {
+		saysWhyNot(t, "too slow", func() (sampler, error) { return fakeSampler{}, nil },
+			sleeper("a", time.Millisecond, 0), sleeper("b", 2100*time.Millisecond, 0), "more than the 2s that samples are worth here")
+	})
 	f := failing{TB: t}
 	(&Result{Name: "X", Comparison: Comparison{Verdict: stat.Slower}}).FailIfSlower(&f)
 	if strings.Contains(f.text, "why:") {
 		t.Errorf("of a stored result: %s", f.text)
+	}
+}
+
+func saysWhyNot(t *testing.T, name string, sample func() (sampler, error), a, b Func, want string) {
+	f := failing{TB: t}
+	slower(Config{sample: sample, Block: time.Millisecond}, a, b).FailIfSlower(&f)
+	if !strings.Contains(f.text, want) || strings.Count(f.text, "why:") != 1 {
+		t.Errorf("%s: %s", name, f.text)
 	}
 }
 
@@ -106,7 +114,7 @@ func TestRowLine(t *testing.T) {
 		want      string
 	}{
 		{190, []string{"runtime.mallocgc", "runtime.nextFreeFast"}, "+190 ns  allocation (runtime.mallocgc, runtime.nextFreeFast)"},
-		{999.4, nil, "+999 ns  allocation"}, {1500, nil, "+1.5 µs  allocation"}, {2.5e6, nil, "+2.5 ms  allocation"}, {3e10, nil, "+30 s  allocation"},
+		{999.4, nil, "+999 ns  allocation"}, {1500, nil, "+1.50 µs  allocation"}, {2.5e6, nil, "+2.50 ms  allocation"}, {3e10, nil, "+30.0 s  allocation"},
 	} {
 		if got := rowLine(why.Row{Name: "allocation", Functions: c.functions, Shift: stat.Shift{Value: c.ns}}); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

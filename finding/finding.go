@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"contend/internal/unit"
 )
 
 // A Warning says why a figure must be read with care or, as the reason of a
-// comparison, why there is no verdict. It is not an error: the figure was computed.
+// comparison, why it has no verdict. It is not an error: the figure was computed.
 type Warning struct {
 	Code string `json:"code"` // of a Kind: stable, snake_case
 	Text string `json:"text"` // one sentence about this case, for people
@@ -28,7 +29,7 @@ func (w Warning) About(arm string) *Warning {
 	return &w
 }
 
-// String is the text behind the name of the arm.
+// String is the text after the name of the arm.
 func (w Warning) String() string {
 	if w.Arm == "" {
 		return w.Text
@@ -53,14 +54,20 @@ func (w Warning) Short() string {
 	return says + " (" + found + ")"
 }
 
-// Aside says whether the kind of the warning is one that casts no doubt on any figure.
+// Aside reports whether the kind of the warning is one that casts no doubt on any figure.
 func (w Warning) Aside() bool {
 	i := Rank(Current(w.Code))
 	return i >= 0 && table[i].Aside
 }
 
-// figure is one with a unit: 97%, 215ms; or how something went from the begin of a run to its end.
-var figure = regexp.MustCompile(`\d[^:;]* times\b|\d[^:;]* in the first[^:;]* in the last|[+-]?\d[\d.,]* ?(%|ns|µs|ms|s\b)`)
+// figure is one with a unit: 97%, 215ms; or how something went over time.
+var figure = regexp.MustCompile(`\d+ requests, so [^:;]*|[\d.,]+ \S+, [\d.]+% of [^,:;]*|(gets|becomes|goes up) [^;]*|\d[^:;]*( times|, using [^,:;]*)|\d[^:;]* in the first[^:;]* in the last|[+-]?\d[\d.,]* ?(%|ns|µs|ms|s\b)`)
+
+// InServer reports whether the cause of a warning of this code is in the server.
+func InServer(code string) bool {
+	i := Rank(Current(code))
+	return i >= 0 && table[i].InServer
+}
 
 // A Kind is a row of the table: everything that is the same in all warnings of
 // one code.
@@ -69,20 +76,22 @@ type Kind struct {
 	// Says is what it says without the figures of a case: with the code before it, a
 	// line of a page. {warns} and {refuses} are as in When.
 	Says string
-	// Figure says that the first figure with a unit in a warning's text, such as a share, is how
-	// much: a page has it behind Says.
+	// Figure says that the first figure with a unit in a warning's text, such as a share, is the
+	// amount: a page has it after Says.
 	Figure bool
 	// Aside says that it tells what is not known and casts no doubt on what is: a page counts
 	// it among the notes.
 	Aside bool
+	// InServer says that its cause is in the server, so that a page advises to remove it before anything else.
+	InServer bool
 	// When says in a line when it is given ("": Says does), and Advice what to do about
-	// it, both with `code` in the manner of Markdown. {warns} and {refuses} stand for the
-	// thresholds; Kinds and Advice have these in their place.
+	// it, both with `code` as in Markdown. {warns} and {refuses} are placeholders of the
+	// thresholds; Kinds and Advice fill them.
 	When, Advice string
-	// Spares says what stands although it is refused; "": nothing.
+	// Spares says what is valid in spite of the refusal; "": nothing.
 	Spares string
 	// OfRun and OfVerdict are the false claims that it prevents by ending with exit code 4: a run; and a comparison,
-	// a sweep or a search. "": it ends none of them. docs/exit-codes.md has them.
+	// a sweep or a search. "": it ends none. docs/exit-codes.md has them.
 	OfRun, OfVerdict string
 	// Warns and Refuses are the thresholds beyond which a figure gets the warning,
 	// and beyond which no verdict may rest on it: shares from 0 to 1, or numbers.
@@ -97,15 +106,15 @@ func (k Kind) Warning(format string, args ...any) Warning {
 	return Warning{Code: k.Code, Text: fmt.Sprintf(format, args...)}
 }
 
-// Refusal returns such a warning as the reason why there is no verdict.
+// Refusal returns such a warning as the reason of a missing verdict.
 func (k Kind) Refusal(format string, args ...any) *Warning {
 	return new(k.Warning(format, args...))
 }
 
-// Is says whether the warning is of the kind. A nil Warning is of none.
+// Is reports whether the warning is of the kind. A nil Warning is of none.
 func (w *Warning) Is(k Kind) bool { return w != nil && w.Code == k.Code }
 
-// In says whether one of the warnings is of the kind.
+// In reports whether one of the warnings is of the kind.
 func (k Kind) In(list []Warning) bool {
 	return slices.ContainsFunc(list, func(w Warning) bool { return w.Is(k) })
 }
@@ -130,14 +139,17 @@ const (
 	MeanLagShare = 0.05
 )
 
-// Where DelayedAck is said: the time from first to last byte of the median answer, where
-// of which no more than ShortAnswer bytes are content. Linux delays an acknowledgement by
-// 40 ms (TCP_DELACK_MIN in include/net/tcp.h), and by up to a tick more, of 10 ms at most.
+// DelayedAck needs a median answer with at most ShortAnswer bytes of content that takes
+// this long from first to last byte. Linux delays an acknowledgement by 40 ms
+// (TCP_DELACK_MIN in include/net/tcp.h), and by up to a tick more, of 10 ms at most.
 const (
 	AckDelayFrom = 38 * time.Millisecond
 	AckDelayTo   = 50 * time.Millisecond
 	ShortAnswer  = 64 << 10
 )
+
+// LateContinue is the least time until 100 Continue that ContinueLate is given for.
+const LateContinue = time.Millisecond
 
 // SameLength is by how many bytes the median answers of two arms may differ at least: as
 // much as names, dates and identifiers in them do.
@@ -160,12 +172,12 @@ func (k Kind) RefusedOver() string {
 	return "; INVALID above " + threshold(k.Refuses)
 }
 
-// threshold formats a share as 0.1%, and a number from 1 on as it is.
+// threshold formats a share as 0.1%, and a number of 1 or more as it is.
 func threshold(x float64) string {
 	if x < 1 {
-		return strconv.FormatFloat(100*x, 'g', 3, 64) + "%"
+		return unit.Percent(x)
 	}
-	return strconv.FormatFloat(x, 'f', -1, 64)
+	return unit.Exactly(x)
 }
 
 // Kinds returns the table, from what spoils a figure to what only qualifies it.
@@ -183,11 +195,10 @@ func Rank(code string) int {
 	return slices.IndexFunc(table, func(k Kind) bool { return k.Code == code })
 }
 
-// former has the codes of older documents that are said under another one now.
+// former has the codes of older documents that have another name now.
 var former = map[string]string{"rate_missed": Incomplete.Code, "censored": Incomplete.Code}
 
-// Current returns the code under which is said now what an older document says
-// under this one.
+// Current returns the present name of a code of an older document.
 func Current(code string) string { return cmp.Or(former[code], code) }
 
 // Advice returns, without markup, what to do about a warning of this code; ""

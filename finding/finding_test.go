@@ -42,7 +42,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Behind the words there is room for a figure such as +99.9%.
+// After the words there is room for a figure such as +99.9%.
 func TestFiguresFitALine(t *testing.T) {
 	for _, k := range Kinds() {
 		if line := "! " + k.Code + ": " + k.Says + " (+99.9%)"; k.Figure && utf8.RuneCountInString(line) > 100 {
@@ -71,7 +71,7 @@ func TestShort(t *testing.T) {
 }
 
 func TestThresholdsAreInTheWords(t *testing.T) {
-	for x, want := range map[float64]string{0.001: "0.1%", 0.1: "10%", 0.85: "85%", 0.99: "99%", 6: "6", 1000: "1000"} {
+	for x, want := range map[float64]string{0.001: "0.1%", 0.1: "10%", 0.85: "85%", 0.99: "99%", 6: "6", 1000: "1,000"} {
 		if got := threshold(x); got != want {
 			t.Errorf("threshold(%v) is %q, want %q", x, got, want)
 		}
@@ -181,7 +181,7 @@ func selected(e ast.Expr) string {
 	return ""
 }
 
-// literal says whether a composite has a string for a field.
+// literal reports whether a composite has a string for a field.
 func literal(c *ast.CompositeLit) bool {
 	for _, e := range c.Elts {
 		if pair, ok := e.(*ast.KeyValueExpr); ok {

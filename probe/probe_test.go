@@ -22,10 +22,10 @@ func TestChange(t *testing.T) {
 	}{
 		{"the same", near, ""},
 		{"noise", Sample{145, 40 * time.Microsecond, 22 * time.Microsecond}, ""},
-		{"far", Sample{447, near.Wakeup, near.Loop}, "core-to-core round trip 98 ns → 447 ns"},
-		{"slow", Sample{98, near.Wakeup, 24 * time.Microsecond}, "plain arithmetic 20 µs → 24 µs"},
+		{"far", Sample{447, near.Wakeup, near.Loop}, "core-to-core round trip 98.0 ns → 447 ns"},
+		{"slow", Sample{98, near.Wakeup, 24 * time.Microsecond}, "plain arithmetic 20.0 µs → 24.0 µs"},
 		{"two", Sample{447, 1234567, 20 * time.Microsecond},
-			"core-to-core round trip 98 ns → 447 ns, wake-up 12 µs → 1.23 ms"},
+			"core-to-core round trip 98.0 ns → 447 ns, wake-up 12.0 µs → 1.23 ms"},
 		{"not measured", Sample{0, 0, 20 * time.Microsecond}, ""},
 	}
 	for _, tt := range tests {

@@ -23,13 +23,13 @@ type Mistake struct {
 	Index int
 	// Problem follows the name, as in "is 7" or "is missing".
 	Problem string
-	// Sentence says that Problem has a subject of its own: a colon stands before it.
+	// Sentence says that Problem has a subject of its own: a colon precedes it.
 	Sentence bool
 	// Allowed is what is allowed, "" where Problem has said all.
 	Allowed string
 	// Meant is what was probably meant, or "".
 	Meant string
-	// Unreadable says that the text is no value of the setting's type.
+	// Unreadable says that the text is not a value of the setting's type.
 	Unreadable bool
 	// At is where it was given in a file; its zero value is not known.
 	At Place
@@ -78,6 +78,17 @@ func (s Setting) Wrong(format string, args ...any) *Mistake {
 	return &Mistake{Setting: s, Index: -1, Problem: fmt.Sprintf(format, args...)}
 }
 
+// Says is a mistake in the words of an error, in which what a mistake expects stays a value.
+func (s Setting) Says(words string, err error) *Mistake {
+	m := s.Wrong("%s%v", words, err)
+	if of, ok := errors.AsType[*Mistake](err); ok {
+		if before, last := strings.CutSuffix(m.Problem, of.Text()); last {
+			m.Problem, m.Allowed, m.Meant = before+of.Problem, of.Allowed, of.Meant
+		}
+	}
+	return m
+}
+
 // NotAllowed is the mistake in a text that a type returns which reads itself.
 func NotAllowed(text, allowed string) *Mistake {
 	return &Mistake{Index: -1, Problem: fmt.Sprintf("is %q", text), Allowed: allowed}
@@ -104,8 +115,8 @@ func Or(names []string) string {
 	return strings.TrimPrefix(strings.Join(names[:last], ", ")+" or "+strings.Join(names[last:], ""), " or ")
 }
 
-// NotOneOf is the mistake that a text is none of the names, with the one that was
-// probably meant.
+// NotOneOf is the mistake of a text that is not among the names, with the one
+// that was probably meant.
 func NotOneOf(text string, names []string) *Mistake {
 	m := NotAllowed(text, Or(names))
 	m.Meant = Nearest(text, names)
@@ -133,7 +144,7 @@ func (s Setting) OutOf(value any, allowed string) *Mistake {
 	return m
 }
 
-// shown puts quotes around what is no number.
+// shown puts quotes around what is not a number.
 func (s Setting) shown(text string) string {
 	if form := s.form(); form == "" && !s.Bool() || text == "" {
 		return fmt.Sprintf("%q", text)
@@ -163,7 +174,7 @@ func Mistakes(err error) []*Mistake {
 	return []*Mistake{{Index: -1, Problem: err.Error(), Sentence: true}}
 }
 
-// InFile calls the setting by its path, behind the place in the file of that name.
+// InFile calls the setting by its path, after its place in the file of that name.
 func (m *Mistake) InFile(name string) string {
 	subject := m.Path()
 	switch {
@@ -183,20 +194,43 @@ func FlagErrors(err error) error {
 	var errs []error
 	said := map[string]bool{}
 	for _, m := range Mistakes(err) {
-		owner, name := m.Owner, m.Setting.Name
+		named := *m
 		switch {
 		case m.In != "":
-			owner, name = "", "--"+m.In+name
+			named.Owner, named.In, named.Setting.Name = "", "", "--"+m.In+m.Setting.Name
 		case m.Setting.Flag != "":
-			owner, name = "", "--"+m.Setting.Flag
+			named.Owner, named.Setting = "", Setting{Name: "--" + m.Setting.Flag}
 		}
-		text := m.called(owner, name)
-		if !said[text] {
-			errs = append(errs, errors.New(text))
+		if text := named.Error(); !said[text] {
+			errs, said[text] = append(errs, &named), true
 		}
-		said[text] = true
 	}
 	return errors.Join(errs...)
+}
+
+// longList is the length in bytes at and above which a list of what is expected is not repeated.
+const longList = 60
+
+// Once leaves out of mistakes what an earlier one says is expected, if that is long.
+func Once(err error) error { return once(err, map[string]bool{}) }
+
+func once(err error, said map[string]bool) error {
+	switch e := err.(type) {
+	case *Mistake:
+		if said[e.Allowed] {
+			brief := *e
+			brief.Allowed = "as above"
+			return &brief
+		}
+		said[e.Allowed] = len(e.Allowed) >= longList
+	case interface{ Unwrap() []error }:
+		var list []error
+		for _, one := range e.Unwrap() {
+			list = append(list, once(one, said))
+		}
+		return errors.Join(list...)
+	}
+	return err
 }
 
 // Text is the text of a file, without the byte-order mark that some editors begin it with.

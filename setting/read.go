@@ -94,19 +94,23 @@ var sizes = []struct {
 	{"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"B", 1}, {"", 1}}
 
 func readBytes(into reflect.Value, text string) error {
-	for _, size := range sizes {
-		number, ok := strings.CutSuffix(text, size.name)
-		if !ok {
-			continue
-		}
-		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-		if x *= size.bytes; err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
-			return errForm
-		}
-		into.SetInt(int64(x))
-		return nil
+	x, ok := Bytes(text)
+	if !ok || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+		return errForm
 	}
-	return errForm
+	into.SetInt(int64(x))
+	return nil
+}
+
+// Bytes reads an amount of bytes, such as 64kB or 64 MiB.
+func Bytes(text string) (x float64, ok bool) {
+	for _, size := range sizes {
+		if number, of := strings.CutSuffix(text, size.name); of {
+			x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+			return x * size.bytes, err == nil
+		}
+	}
+	return 0, false
 }
 
 // Text returns a value of the setting as it is written in a file, and the

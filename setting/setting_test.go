@@ -150,7 +150,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// All mistakes are said at once, each with its place.
+// All mistakes are reported at once, each with its place.
 func TestPlaces(t *testing.T) {
 	var p plan
 	err := Fill(&p, Values{
@@ -187,7 +187,7 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// What was made in Go is checked by the same bounds.
+// Values made in Go are checked by the same bounds.
 func TestCheck(t *testing.T) {
 	var p plan
 	Defaults(&p)
@@ -204,7 +204,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// An error that is no mistake keeps its words.
+// An error that is not a mistake keeps its words.
 func TestOtherErrors(t *testing.T) {
 	var p plan
 	err := errors.Join(errors.New("the disk is full"), fmt.Errorf("wrapped: %w", errors.New("inner")), At(&p, &p.Rounds).Wrong("is wrong"))
@@ -319,5 +319,21 @@ func TestTagsThatCannotBeRead(t *testing.T) {
 			Of(structure)
 			Defaults(structure)
 		}()
+	}
+}
+
+// What is expected is said once if it is long; a short list stays with its mistake, and so does what wraps one.
+func TestOnce(t *testing.T) {
+	long, short := strings.Repeat("word,", 20), "e"
+	wrong := func(owner, allowed, meant string) *Mistake {
+		return &Mistake{Owner: owner, Index: -1, Problem: "is wrong", Allowed: allowed, Meant: meant}
+	}
+	of := fmt.Errorf("\"x\": %w", wrong("", long, "y"))
+	mistakes := errors.Join(wrong("a", long, ""), errors.Join(wrong("b", long, "c"), wrong("d", short, "")), wrong("f", short, ""),
+		FlagErrors(Setting{Name: "load", Flag: "rate"}.Says("is ", of)))
+	want := "a: is wrong; expected " + long + "\nb: is wrong; expected as above (did you mean \"c\"?)\n" +
+		"d: is wrong; expected e\nf: is wrong; expected e\n--rate is \"x\": is wrong; expected as above (did you mean \"y\"?)"
+	if got := Once(mistakes).Error(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

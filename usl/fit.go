@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"contend/finding"
+	"contend/internal/unit"
 )
 
 // The fewest distinct levels are one per parameter.
@@ -111,7 +112,7 @@ func (s *sample) peak() (*Peak, string) {
 			s.points, len(s.levels))
 	}
 	if side := s.unbracketed(turn); side != "" {
-		return nil, fmt.Sprintf("the fitted peak, at %.3g, is not confirmed: no level %s it was slower than the best by more than noise", turn, side)
+		return nil, fmt.Sprintf("the fitted peak, at %s, is not confirmed: no level %s it was slower than the best by more than noise", unit.Digits(turn), side)
 	}
 	n := s.estimate(Model.turn)
 	if !(n.Interval.Low >= first.n && n.Interval.High <= last.n) {
@@ -154,10 +155,10 @@ func (s *sample) unbracketed(turn float64) string {
 }
 
 // noise returns what the means of two levels must differ by, for single visits and
-// divided by √2. Where every level was visited several times it is 3 pooled standard
+// divided by √2. If every level was visited several times it is 3 pooled standard
 // deviations of a visit: 3√2 is the 5% point of the range of 8 equal means
-// (studentised range, 4.29), and the best level was picked among as many. Elsewhere
-// it is the standard error of the regression, which holds the law's misfit as well.
+// (studentised range, 4.29), and the best level was picked among as many. Otherwise it
+// is the standard error of the regression, which holds the law's misfit as well.
 func (s *sample) noise() float64 {
 	const rangeOf8 = 3
 	within, residual := s.scatter()
@@ -169,8 +170,8 @@ func (s *sample) noise() float64 {
 
 // misfit returns the F statistic of the law's lack of fit: the mean square of the
 // levels' means about the law over that of visits about their level (Draper and
-// Smith, Applied Regression Analysis, section 2.1). It is false where it has no
-// degrees of freedom.
+// Smith, Applied Regression Analysis, section 2.1). It is false without degrees
+// of freedom.
 func (s *sample) misfit() (f float64, ok bool) {
 	if !s.replicated() || len(s.levels) <= parameters {
 		return 0, false
@@ -192,7 +193,7 @@ func (s *sample) scatter() (within, residual float64) {
 	return within, residual
 }
 
-// replicated tells whether every level was visited at least twice.
+// replicated reports whether every level was visited at least twice.
 func (s *sample) replicated() bool {
 	return !slices.ContainsFunc(s.levels, func(l level) bool { return len(l.visits) == 1 })
 }
@@ -218,10 +219,10 @@ func (s *sample) warnings(rSquared *float64) []finding.Warning {
 		warn(finding.PoorFit, "The curve explains only %.0f%% of the variance in throughput.", 100*max(*rSquared, 0))
 	}
 	if f, ok := s.misfit(); ok && f > significant {
-		warn(finding.Misfit, "The curve misses the levels by more than the spread of their runs (F = %.3g), so its intervals are too narrow.", f)
+		warn(finding.Misfit, "The curve misses the levels by more than the spread of their runs (F = %s), so its intervals are too narrow.", unit.Digits(f))
 	}
 	if s.model.Alpha > 1 {
-		warn(finding.AlphaAboveOne, "α is %.3g; above 1 it is not a share of serial work: a second caller lowers throughput.", s.model.Alpha)
+		warn(finding.AlphaAboveOne, "α is %s; above 1 it is not a share of serial work: a second caller lowers throughput.", unit.Digits(s.model.Alpha))
 	}
 	return warnings
 }
