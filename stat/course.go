@@ -3,7 +3,6 @@ package stat
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -17,30 +16,30 @@ const (
 	courseRounds = 7
 	// fewestBlocks is the length of a round below which it has no slope to speak of.
 	fewestBlocks = 4
-	// roughly is by how much more than the tolerance a round must move by itself.
+	// roughly is by how much more than the tolerance a single round must move.
 	roughly = 4
-	// unclearly is by how much less a single round must stand out from correlated noise
-	// than a series that is judged alone: the number of such rounds decides.
+	// unclearly is by how much less a single round must exceed correlated noise than a
+	// series that is judged alone: the number of such rounds decides.
 	unclearly = 0.5
-	// restless is the share of rounds that may then move without a reason. Of rounds of
-	// noise with a standard deviation of 10%, neighbouring blocks correlated by 0.7, at
-	// most 25% do (30 blocks in a round; fewer with more or less).
+	// restless is the share of rounds that may then move without a reason. With a
+	// standard deviation of 10% and neighbouring blocks correlated by 0.7, at most 25%
+	// of rounds of noise do (30 blocks in a round; fewer with more or less).
 	restless = 0.25
 )
 
-// Course judges whether something was in a steady state, from its values (the ratio of two
-// throughputs, say) in the blocks in the order of time, one slice per round, about equally spaced
-// within the round. It returns no warning if so, else one with the code not_steady
-// whose text says what was seen:
+// Course judges whether something was in a steady state, from its values (the ratio of two throughputs, say) in the
+// blocks in the order of time, one slice per round, about equally spaced within the round. It returns no warning if
+// so, else one with the code not_steady whose text says what was seen:
 //
 //   - a change within rounds that repeats, see RepeatedChange.
-//   - rounds that are not steady by themselves: each is judged like a series by Steady, but
-//     with four times the tolerance and half as much above correlated noise, and more rounds fail than the quarter that strongly correlated
-//     noise would explain (binomial test at 1%: 4 of 4 rounds, 6 of 8, 8 of 12).
+//   - single rounds that are not steady: each is judged like a series by Steady, but with
+//     four times the tolerance and half as much above correlated noise, and more rounds
+//     fail than the quarter that strongly correlated noise would explain (binomial test
+//     at 1%: 4 of 4 rounds, 6 of 8, 8 of 12).
 //
-// tolerance is a fraction, usually 0.05. Rounds of fewer than 4 blocks count for
-// neither test, of fewer than 10 only for the first, and so do not those with values
-// that are not positive and finite. Too little of both is no warning.
+// tolerance is a fraction, usually 0.05. Rounds of fewer than 4 blocks count for neither test, those of fewer than 10
+// only for the first, and rounds with values that are not positive and finite for neither. Too few rounds for both
+// give no warning.
 func Course(rounds [][]float64, tolerance float64) []finding.Warning {
 	var seen string
 	if ratio, over := RepeatedChange(rounds, tolerance); over > 0 {
@@ -83,7 +82,7 @@ func restlessRounds(rounds [][]float64, tolerance float64) string {
 		judged++
 		if seen := movements(values, tolerance, unclearly); seen != nil {
 			moved++
-			last = strings.Join(seen, "; ")
+			last = inWords(seen)
 		}
 	}
 	noise := distuv.Binomial{N: float64(judged), P: restless}

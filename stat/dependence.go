@@ -7,20 +7,21 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"contend/finding"
+	"contend/internal/unit"
 )
 
 const (
 	// dependenceLevel is the chance of a false alarm of each test of Dependence.
 	dependenceLevel = 0.01
-	// fewestDependent is the number of rounds below which nothing can be told.
+	// fewestDependent is the least number of rounds for a statement.
 	fewestDependent = 12
 )
 
-// Dependence looks for what Paired must assume to be absent: rounds, in the order in
-// which they were run, that hang together or come in two kinds. It returns a warning
-// for each that it finds.
+// Dependence looks for what Paired must assume to be absent: rounds, in the order in which
+// they were run, that depend on each other or come in two kinds. It returns a warning for
+// each that it finds.
 //
-//   - autocorrelated: neighbouring rounds are alike; the rank version of von Neumann's
+//   - autocorrelated: neighbouring rounds resemble each other; the rank version of von Neumann's
 //     ratio (Bartels 1982, "The rank version of von Neumann's ratio test for randomness",
 //     JASA 77, with his beta approximation), one-sided.
 //   - drifting_rounds: the effect itself rises or falls over the rounds; Mann–Kendall, as
@@ -46,8 +47,8 @@ func Dependence(logRatios []float64) []finding.Warning {
 			100*math.Expm1(theilSen(logRatios))))
 	}
 	if split, low, high := twoGroups(logRatios); split > mostSplit(len(logRatios)) {
-		ws = append(ws, finding.Bimodal.Warning("rounds fall into two groups, around ratios of %.4g and %.4g: one ratio describes neither",
-			math.Exp(low), math.Exp(high)))
+		ws = append(ws, finding.Bimodal.Warning("rounds fall into two groups, around ratios of %s and %s: one ratio describes neither",
+			unit.Digits(math.Exp(low)), unit.Digits(math.Exp(high))))
 	}
 	return ws
 }

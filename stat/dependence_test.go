@@ -47,7 +47,7 @@ func TestCalibrationOfDependence(t *testing.T) {
 	}
 }
 
-// What is there is found in nine of ten cases.
+// A dependence that exists is found in nine of ten cases.
 func TestDependenceFinds(t *testing.T) {
 	tests := []struct {
 		name, want string
@@ -106,7 +106,7 @@ func TestDependenceText(t *testing.T) {
 	// alternation is not likeness, and two groups of 6: ln 1.1 and ln 1.3 with 0.1% of scatter
 	two := drawn(12, func(i int) float64 { return math.Log(1.1+0.2*float64(i%2)) + 0.001*float64(i%3) })
 	ws = Dependence(two)
-	if codes(ws) != "bimodal" || !strings.Contains(ws[0].Text, "ratios of 1.101 and 1.301") {
+	if codes(ws) != "bimodal" || !strings.Contains(ws[0].Text, "ratios of 1.10 and 1.30") {
 		t.Errorf("two groups: %v", ws)
 	}
 	if ws = Dependence(two[:11]); ws != nil {
@@ -120,7 +120,7 @@ func TestDependenceText(t *testing.T) {
 		t.Errorf("not a number: %v", ws)
 	}
 	wild := slices.Repeat([]float64{0.01, -0.02, 0.015, -0.005, 0}, 4)
-	wild[7] = 5 // one wild round is no second group
+	wild[7] = 5 // one wild round is not a second group
 	if ws = Dependence(wild); ws != nil {
 		t.Errorf("one wild round: %v", ws)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/internal/unit"
 )
 
 // Occupancy is what Little's law derives from the figures of a closed-model run.
@@ -65,11 +66,11 @@ func (o Occupancy) warnings(vus, mismatch float64) []finding.Warning {
 	var ws []finding.Warning
 	switch {
 	case o.ShareOutside > finding.GeneratorShare.Refuses:
-		ws = append(ws, finding.GeneratorSaturated.Warning("%.0f%% of each cycle was spent outside the call: the server had %.3g calls of %.4g callers, "+
-			"so these numbers describe the load generator", 100*o.ShareOutside, o.CallsInFlight, vus))
+		ws = append(ws, finding.GeneratorSaturated.Warning("%.0f%% of each cycle was spent outside the call: the server had %s calls of %s callers, "+
+			"so these numbers describe the load generator", 100*o.ShareOutside, unit.Digits(o.CallsInFlight), unit.Number(vus)))
 	case o.ShareOutside > finding.GeneratorShare.Warns:
-		ws = append(ws, finding.GeneratorShare.Warning("%.0f%% of each cycle was spent outside the call: the server had %.3g calls of %.4g callers",
-			100*o.ShareOutside, o.CallsInFlight, vus))
+		ws = append(ws, finding.GeneratorShare.Warning("%.0f%% of each cycle was spent outside the call: the server had %s calls of %s callers",
+			100*o.ShareOutside, unit.Digits(o.CallsInFlight), unit.Number(vus)))
 	}
 	if mismatch > finding.LittleMismatch.Warns {
 		ws = append(ws, finding.LittleMismatch.Warning("throughput, mean times and concurrency miss Little's law by %.0f%%: "+

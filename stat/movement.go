@@ -13,15 +13,15 @@ const (
 	trendLevel = 0.005
 	shiftLevel = 0.02
 	waveLevel  = 0.01
-	// oneWay is the τ from which on a course is one of a single direction.
+	// oneWay is the least τ of a course with a single direction.
 	oneWay = 0.85
 	// shiftSplits is the number of places, evenly spaced, at which a shift is looked for.
 	shiftSplits = 9
 	// exactShift is up to which length the rank sums are counted and not approximated.
 	exactShift = 40
 	// clearTrend and clearShift are by how many standard errors in correlated noise a
-	// movement must differ from none. With a correlation of neighbours that is itself an
-	// estimate they stand for the levels above; found by simulation (see Steady).
+	// movement must differ from none. As the correlation of neighbours is itself an
+	// estimate they replace the levels above; found by simulation (see Steady).
 	clearTrend = 4
 	clearShift = 5
 	// clearWave is by what factor the power of a wave must exceed the one that is as rare
@@ -31,8 +31,8 @@ const (
 
 // trend is the Theil–Sen change from the first value to the last, or 0 when the
 // Mann–Kendall test sees none or noise explains it; clear is as in movements. A
-// course that hardly ever turns back is a trend whatever its shape: what a bent one
-// leaves beside a straight line is no noise.
+// course that hardly ever turns back is a trend whatever its shape: what separates
+// a bent one from a straight line is not noise.
 func trend(series []float64, clear float64) float64 {
 	p, tau := mannKendall(series)
 	if p > trendLevel {
@@ -91,16 +91,16 @@ func medianSlope(series []float64) float64 {
 	return medianOf(slopes)
 }
 
-// shift is the change of the median at the split where the ranks differ most clearly,
-// and that split as a fraction of the series; 0, 0 when no split is significant or
+// shift returns the medians before and after the split where the ranks differ most clearly,
+// and that split as a fraction of the series; zeros when no split is significant or
 // noise explains it.
-func shift(series []float64, clear float64) (size, at float64) {
+func shift(series []float64, clear float64) (before, after, at float64) {
 	p, split := clearestSplit(series)
 	if shiftSplits*p > shiftLevel {
-		return 0, 0
+		return 0, 0, 0
 	}
-	before := medianOf(slices.Sorted(slices.Values(series[:split])))
-	after := medianOf(slices.Sorted(slices.Values(series[split:])))
+	before = medianOf(slices.Sorted(slices.Values(series[:split])))
+	after = medianOf(slices.Sorted(slices.Values(series[split:])))
 	rest := slices.Clone(series)
 	for i := range rest {
 		if i < split {
@@ -112,9 +112,9 @@ func shift(series []float64, clear float64) (size, at float64) {
 	n, left := float64(len(series)), float64(split)
 	// a median has √(π/2) = 1.25 times the standard error of a mean
 	if math.Abs(after-before) < clear*clearShift*1.25*noise(rest)*math.Sqrt(1/left+1/(n-left)) {
-		return 0, 0
+		return 0, 0, 0
 	}
-	return after - before, left / n
+	return before, after, left / n
 }
 
 // clearestSplit returns the least two-sided p-value of the rank-sum tests and its split.
@@ -170,8 +170,8 @@ func likeness(values []float64) float64 {
 }
 
 // oscillation is the trough-to-peak size and the period, in values, of the strongest
-// wave; 0, 0 when it does not stand out from noise. The series is cut to an odd
-// length, which gives every frequency, the alternation of neighbours too, an ordinate
+// wave; 0, 0 if it does not exceed the noise. The series is cut to an odd length,
+// which gives every frequency, including the alternation of neighbours, an ordinate
 // of the same distribution.
 func oscillation(series []float64, clear float64) (swing, period float64) {
 	odd := series[:len(series)-1+len(series)%2]

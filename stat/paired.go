@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"contend/finding"
+	"contend/internal/unit"
 )
 
 const (
@@ -35,16 +36,16 @@ type Effect struct {
 	// Confidence is that of the interval as it is, at least the requested one, or that of
 	// the intervals of several effects together (Among); 0 when there is no interval.
 	Confidence float64 `json:"confidence,omitzero"`
-	// Rounds is the number of replications behind it all.
+	// Rounds is the number of replications.
 	Rounds   int               `json:"rounds"`
 	Warnings []finding.Warning `json:"warnings,omitempty"`
 }
 
-// Bounded says whether there is an interval. There is none with too few rounds.
+// Bounded reports whether there is an interval. Too few rounds have no interval.
 func (e Effect) Bounded() bool { return e.Confidence > 0 }
 
-// Among returns the effect as one of n that are told together, n at least 1. Of each of
-// them Paired or Unpaired was asked at the confidence 1 − level/n; then all n intervals
+// Among returns the effect as one of n that share the level, n at least 1. Each of them
+// was computed by Paired or Unpaired at the confidence 1 − level/n; then all n intervals
 // hold their true ratios together with the confidence 1 − level, and the chance that any
 // of n effects without a difference is significant is at most level (Bonferroni's
 // inequality; Dunn 1961, "Multiple comparisons among means", JASA 56), whatever they have
@@ -89,14 +90,14 @@ func Paired(logRatios []float64, confidence float64) (Effect, error) {
 	return Weighted(logRatios, nil, confidence)
 }
 
-// Weighted is Paired where some rounds are known better than others: each has a weight
-// above 0, 1 ÷ the standard error of its log-ratio. nil weights are all alike.
+// Weighted is Paired for rounds that are not equally well known: each has a weight above 0, 1 ÷
+// the standard error of its log-ratio. nil weights are all equal.
 //
 // For a supposed ratio ρ, rounds are ranked by |w · (r − ln ρ)|: by how many standard errors
 // the log-ratio r is from it. Were ρ the true ratio, and an exchange of the arms left the
-// weights as they are, every sign could as well be the other one, so the sign-flip test is
-// as exact as that of Paired, and SequentialLevels holds for it. The statistic is again the
-// number of means of two rounds on the thinner side of ρ (Tukey, as for Paired), which are
+// weights as they are, every sign could as well be the other one, so the sign-flip test is as
+// exact as that of Paired, and SequentialLevels holds for it. The statistic is again the number
+// of means of two rounds on the thinner side of ρ (Tukey, as for Paired), which are
 //
 //	exp( (wᵢ·rᵢ + wⱼ·rⱼ) ÷ (wᵢ + wⱼ) )
 //
@@ -128,8 +129,8 @@ func FewestRounds(level float64) int {
 }
 
 func tooFewRounds(have int, confidence float64) finding.Warning {
-	return finding.TooFewRounds.Warning("%d rounds are too few for an interval at %.4g%% confidence, which needs at least %d",
-		have, 100*confidence, FewestRounds(1-confidence))
+	return finding.TooFewRounds.Warning("%d rounds are too few for an interval at %s confidence, which needs at least %d",
+		have, unit.Percent(confidence), FewestRounds(1-confidence))
 }
 
 func checkLogRatios(logRatios []float64) error { return checkLogs("log-ratio", logRatios, maxLogRatio) }

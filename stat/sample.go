@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"contend/finding"
+	"contend/internal/unit"
 )
 
 // Sample is a set of repeated measurements of one thing. The zero value is empty and
@@ -77,8 +78,8 @@ func (s Sample) Summary(confidence float64) (Summary, error) {
 	}
 	s.bound(&sum, 1-confidence)
 	if sum.Confidence == 0 {
-		sum.Warnings = append(sum.Warnings, finding.TooFewValues.Warning("%d values are too few for an interval of the median at %.4g%% confidence, which needs at least %d",
-			n, 100*confidence, FewestRounds(1-confidence)))
+		sum.Warnings = append(sum.Warnings, finding.TooFewValues.Warning("%d values are too few for an interval of the median at %s confidence, which needs at least %d",
+			n, unit.Percent(confidence), FewestRounds(1-confidence)))
 	}
 	if n > 1 && sum.Min == sum.Max {
 		sum.Warnings = append(sum.Warnings, finding.IdenticalValues.Warning("all %d values are the same: the measurement is too coarse to vary, or was not repeated", n))
@@ -116,6 +117,17 @@ func coinTail(n int) []float64 {
 		term = term * float64(n-k) / float64(k+1)
 	}
 	return tail
+}
+
+// MeanWithin is half the interval that Student's t gives of the mean; false for fewer than two values.
+func MeanWithin(values []float64, confidence float64) (half float64, ok bool) {
+	if len(values) < 2 || checkConfidence(confidence) != nil {
+		return 0, false
+	}
+	_, sd := meanSD(values)
+	n := float64(len(values))
+	t := distuv.StudentsT{Sigma: 1, Nu: n - 1}
+	return t.Quantile((1+confidence)/2) * sd / math.Sqrt(n), true
 }
 
 // meanSD is Welford's algorithm ("Note on a method for calculating corrected sums of

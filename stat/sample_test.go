@@ -83,6 +83,19 @@ func figures(s Summary) []float64 {
 	return []float64{float64(s.N), s.Mean, s.SD, s.CV, s.Median, s.MedianLow, s.MedianHigh, s.Confidence, s.Min, s.Max}
 }
 
+// 1, 2 and 3 have the standard deviation 1, and of two degrees of freedom 95% are within 4.3027: 4.3027 ÷ √3.
+func TestMeanWithin(t *testing.T) {
+	if half, ok := MeanWithin([]float64{1, 2, 3}, 0.95); !ok || math.Abs(half-2.4842) > 1e-3 {
+		t.Errorf("%v, %v", half, ok)
+	}
+	if half, ok := MeanWithin([]float64{2, 2}, 0.95); !ok || half != 0 {
+		t.Errorf("of equal values: %v, %v", half, ok)
+	}
+	if _, ok := MeanWithin([]float64{1}, 0.95); ok {
+		t.Error("one value has an interval")
+	}
+}
+
 func TestSampleRefuses(t *testing.T) {
 	for _, values := range [][]float64{nil, {1, math.NaN()}, {math.Inf(1)}} {
 		if _, err := NewSample(values); err == nil || !strings.HasPrefix(err.Error(), "stat: ") {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"contend/finding"
+	"contend/internal/unit"
 )
 
 const (
@@ -57,28 +58,91 @@ func Steady(series []float64, tolerance float64) []finding.Warning {
 		return []finding.Warning{finding.SteadinessUnknown.Warning("steadiness is unknown: %s", reason)}
 	}
 	if seen := movements(series, tolerance, clearly); seen != nil {
-		return []finding.Warning{finding.NotSteady.Warning("not steady: %s", strings.Join(seen, "; "))}
+		return []finding.Warning{finding.NotSteady.Warning("not steady: %s", inWords(seen))}
 	}
 	return nil
 }
 
-// movements says what is not steady in a series that can be judged. clear scales by how
-// much a movement must exceed correlated noise.
-func movements(series []float64, tolerance, clear float64) []string {
-	level := medianOf(slices.Sorted(slices.Values(series)))
-	short := condense(series, mostSlopes)
-	var seen []string
-	if change := trend(short, clear) / level; math.Abs(change) >= tolerance && change != 0 {
-		seen = append(seen, fmt.Sprintf("a trend of %+.1f%% from start to end", 100*change))
+// A Movement is one way in which a series did not stay around one level, its median: a trend; a shift, which has an At; or an
+// oscillation, which has a Period.
+type Movement struct {
+	// From and To are the ends of a trend, the medians before and after a shift, or the trough and peak of a wave.
+	From, To float64
+	At       float64 // the share of the series before a shift
+	Period   float64 // of a wave, in values
+
+	level float64
+}
+
+// Movements returns in which ways a series is not steady, as Steady judges it; of a trend and a shift, where both would do, the one that
+// explains more of it. nil: none, or it cannot be judged.
+func Movements(series []float64, tolerance float64) []Movement {
+	if whyNotJudged(series) != "" {
+		return nil
 	}
-	if size, at := shift(short, clear); math.Abs(size/level) >= tolerance && size != 0 {
-		seen = append(seen, fmt.Sprintf("a shift of %+.1f%% after %.0f%% of the time", 100*size/level, 100*at))
+	seen := movements(series, tolerance, clearly)
+	if len(seen) > 1 && seen[0].Period == 0 && seen[1].Period == 0 {
+		worse := 0
+		if seen[1].rest(series) > seen[0].rest(series) {
+			worse = 1
+		}
+		seen = slices.Delete(seen, worse, worse+1)
 	}
-	if swing, period := oscillation(series, clear); swing/level >= tolerance && swing != 0 {
-		seen = append(seen, fmt.Sprintf("an oscillation of %.1f%% from trough to peak every %.3g values",
-			100*swing/level, period))
+	if len(seen) > 1 && seen[1].Period > float64(len(series))/2 { // it repeats nothing, and is the shape of the other
+		seen = seen[:1]
 	}
 	return seen
+}
+
+// rest is the sum of what a trend or a shift leaves of a series.
+func (m Movement) rest(series []float64) (sum float64) {
+	for i, v := range series {
+		at := float64(i) / float64(len(series))
+		switch {
+		case m.At == 0:
+			sum += math.Abs(v - m.From - at*(m.To-m.From))
+		case at < m.At:
+			sum += math.Abs(v - m.From)
+		default:
+			sum += math.Abs(v - m.To)
+		}
+	}
+	return sum
+}
+
+// movements says what is not steady in a series that can be judged. clear scales by how
+// much a movement must exceed correlated noise.
+func movements(series []float64, tolerance, clear float64) (seen []Movement) {
+	level := medianOf(slices.Sorted(slices.Values(series)))
+	short := condense(series, mostSlopes)
+	large := func(change float64) bool { return math.Abs(change)/level >= tolerance && change != 0 }
+	if change := trend(short, clear); large(change) {
+		seen = append(seen, Movement{From: level - change/2, To: level + change/2, level: level})
+	}
+	if before, after, at := shift(short, clear); large(after - before) {
+		seen = append(seen, Movement{From: before, To: after, At: at, level: level})
+	}
+	if swing, period := oscillation(series, clear); large(swing) {
+		seen = append(seen, Movement{From: level - swing/2, To: level + swing/2, Period: period, level: level})
+	}
+	return seen
+}
+
+// inWords says all movements of a series, in per cent of its median.
+func inWords(seen []Movement) string {
+	var words []string
+	for _, m := range seen {
+		change := 100 * (m.To - m.From) / m.level
+		switch {
+		case m.Period > 0:
+			words = append(words, fmt.Sprintf("an oscillation of %.1f%% from trough to peak every %s values", change, unit.Digits(m.Period)))
+		case m.At > 0:
+			words = append(words, fmt.Sprintf("a shift of %+.1f%% after %.0f%% of the time", change, 100*m.At))
+		default:
+			words = append(words, fmt.Sprintf("a trend of %+.1f%% from start to end", change))
+		}
+	}
+	return strings.Join(words, "; ")
 }
 
 func whyNotJudged(series []float64) string {

@@ -39,8 +39,9 @@ func wave(size, periods float64) func(float64) float64 {
 	return func(at float64) float64 { return 1 + size/2*math.Sin(2*math.Pi*periods*at) }
 }
 
-// Each shape is told from flat noise and called what it is. Noise is 2%, so a ramp
-// of 15% over 30 values and the like are far beyond chance; seeds are fixed.
+// Each shape is distinguished from flat noise and named correctly. Noise is 2%, so
+// a ramp of 15% over 30 values and the like are far beyond chance; seeds are
+// fixed.
 func TestSteadyOnLabelledSeries(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -141,8 +142,8 @@ func TestSteadyOnCorrelatedNoise(t *testing.T) {
 	}
 }
 
-// A planted wave is taken out whole where it fits in a whole number of times, and nearly
-// so elsewhere.
+// A planted wave is taken out completely if a whole number of its periods fits, and
+// nearly so otherwise.
 func TestFitWave(t *testing.T) {
 	for _, frequency := range []float64{0.75, 3, 4.625, 14} {
 		values := drawn(29, func(i int) float64 {
@@ -223,7 +224,7 @@ func TestSteadyOnLongSeries(t *testing.T) {
 	if got := Steady(series(r, 3601, ramp(-0.1)), 0.05); len(got) != 1 || !strings.Contains(got[0].Text, "a trend of -1") {
 		t.Errorf("leak: %v", got)
 	}
-	if got := Steady(series(r, 3601, wave(0.1, 360)), 0.05); len(got) != 1 || !strings.Contains(got[0].Text, "every 10 values") {
+	if got := Steady(series(r, 3601, wave(0.1, 360)), 0.05); len(got) != 1 || !strings.Contains(got[0].Text, "every 10.0 values") {
 		t.Errorf("wave: %v", got)
 	}
 }

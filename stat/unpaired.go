@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"contend/finding"
+	"contend/internal/unit"
 )
 
 const (
@@ -50,8 +51,8 @@ func Unpaired(baseline, candidate []float64, confidence float64) (Effect, error)
 	}
 	e := newDifferences(baseline, candidate).effect(min(len(baseline), len(candidate)), confidence)
 	if !e.Bounded() {
-		e.Warnings = append(e.Warnings, finding.TooFewRounds.Warning("%d and %d rounds are too few for an interval at %.4g%% confidence, which needs at least %d of each",
-			len(baseline), len(candidate), 100*confidence, fewestUnpaired(e.Level)))
+		e.Warnings = append(e.Warnings, finding.TooFewRounds.Warning("%d and %d rounds are too few for an interval at %s confidence, which needs at least %d of each",
+			len(baseline), len(candidate), unit.Percent(confidence), fewestUnpaired(e.Level)))
 	}
 	if identical(baseline) && identical(candidate) && e.Rounds > 1 {
 		e.Warnings = append(e.Warnings, finding.IdenticalValues.Warning("all %d and %d rounds gave exactly the same value: the measurement is too coarse to vary, or was not repeated",

@@ -37,7 +37,7 @@ func signedRankOf(logRatios, weights []float64, supposed float64) int {
 	return min(sum, len(z)*(len(z)+1)/2-sum)
 }
 
-// tiesIn says whether two rounds are as many standard errors from a ratio of 1, or one is at it, nearly.
+// tiesIn reports whether two rounds are as many standard errors from a ratio of 1, or one is at it, nearly.
 func tiesIn(logRatios, weights []float64) bool {
 	z := []float64{0}
 	for i, r := range logRatios {
@@ -53,7 +53,7 @@ func tiesIn(logRatios, weights []float64) bool {
 }
 
 // The statistic is that of Wilcoxon's ranks, the interval excludes 1 if and only if p is at most the
-// level, and neither depends on the unit of the weights; those that are all alike are none.
+// level, and neither depends on the unit of the weights; weights that are all equal change nothing.
 func TestWeightedIsTheSignedRankOfStandardErrors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(6, 14).Draw(t, "rounds")
@@ -82,7 +82,7 @@ func TestWeightedIsTheSignedRankOfStandardErrors(t *testing.T) {
 
 // Six rounds that are known well agree on 1%; six that are hardly known say anything. With weights of
 // 100 and 1 the means of one of each are within 1/101 of the well-known one.
-func TestWeightedBelievesWhatIsKnown(t *testing.T) {
+func TestWeightedTrustsWhatIsKnown(t *testing.T) {
 	logs := []float64{0.010, 0.011, 0.009, 0.0105, 0.0095, 0.010, 0.9, -0.8, 0.7, -0.9, 0.6, -0.5}
 	weights := []float64{100, 100, 100, 100, 100, 100, 1, 1, 1, 1, 1, 1}
 	e, plain := mustWeighted(t, logs, weights, 0.95), mustPaired(t, logs, 0.95)
