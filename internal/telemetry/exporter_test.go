@@ -3,9 +3,11 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,6 +18,11 @@ import (
 
 	"contend/load"
 )
+
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "16") // these tests wait more than they compute
+	os.Exit(m.Run())
+}
 
 // A script answers exports one after another, the last answer again and again.
 type script struct {
@@ -119,7 +126,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Between blocks nobody waits for long for a collector that hangs, nor often.
+// Between blocks a hanging collector is waited for neither long nor often.
 func TestBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answers: []func(context.Context) error{hangs}, begun: time.Now()}
@@ -137,11 +144,11 @@ func TestBetween(t *testing.T) {
 	})
 }
 
-// What servers may answer is bounded, and said without what a terminal obeys.
+// The answers of servers are bounded, and printed without control characters of terminals.
 func TestHostileAnswers(t *testing.T) {
+	t.Parallel()
 	elsewhere := false
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere = true }))
-	defer other.Close()
 	partial, _ := proto.Marshal(&collector.ExportMetricsServiceResponse{PartialSuccess: &collector.ExportMetricsPartialSuccess{RejectedDataPoints: 7, ErrorMessage: "too\x1b[2J many"}})
 	for name, tt := range map[string]struct {
 		answer http.HandlerFunc
@@ -182,6 +189,7 @@ func TestHostileAnswers(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() {
+		other.Close()
 		if elsewhere {
 			t.Error("a redirection was followed")
 		}

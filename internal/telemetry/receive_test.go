@@ -160,9 +160,10 @@ func mixed() load.Func {
 	}
 }
 
-// What arrives adds up to what the result has, with either protocol and temporality, also what
-// came last.
+// The exports that arrive add up to the result, with either protocol and temporality,
+// including the last ones.
 func TestArrives(t *testing.T) {
+	t.Parallel()
 	for name, serve := range map[string]func(*receiver, *testing.T) string{"http": (*receiver).overHTTP, "grpc": (*receiver).overGRPC} {
 		for temporality, delta := range map[string]bool{"cumulative": false, "delta": true} {
 			t.Run(name+" "+temporality, func(t *testing.T) {
@@ -193,7 +194,7 @@ func TestArrives(t *testing.T) {
 	}
 }
 
-// exported drives a load for 2.3 s while it is told of.
+// exported drives a load for 2.3 s while its progress is exported.
 func exported(t *testing.T, url, temporality string) *load.Result {
 	t.Helper()
 	var c Collector
@@ -227,6 +228,7 @@ func exported(t *testing.T, url, temporality string) *load.Result {
 
 // Over TLS a collector must have a certificate of an authority that is trusted.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	r := new(receiver)
 	s := httptest.NewTLSServer(r)
 	t.Cleanup(s.Close)

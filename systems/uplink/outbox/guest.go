@@ -9,8 +9,8 @@ import (
 
 // A customer is a guest at an address with which none of its devices has solved a
 // challenge. The frames there may all be of another customer's device, as anybody may
-// give a device any address. Of them a guest gets the first, then one in so many, and
-// one at least in so long: enough for a device of its own to prove itself among frames
+// give a device any address. A guest gets the first of them, then one in so many, and
+// at least one in so long: enough for a device of its own to prove itself among frames
 // of others.
 const (
 	firstFrames = 20
@@ -34,12 +34,13 @@ const (
 type guest struct {
 	last    time.Duration // when the last frame was sent
 	first   uint8         // how many of the first frames were; more: those have been judged
+	lost    uint8         // how many of them were, and count as not sent
 	skipped uint8         // frames since the last that was sent
 	owed    uint8         // right solutions that prove nothing
 	paid    uint8         // and how many of those came
 }
 
-// admit says whether the next frame is sent, once the first ones are answered.
+// admit reports whether the next frame is sent, once the first ones are answered.
 func (g *guest) admit(now time.Duration) bool {
 	if g.first < firstFrames {
 		g.first++
@@ -76,7 +77,7 @@ func (s *guests) change(addr lorawan.DevAddr, now time.Duration, do func(*guest)
 	s.at[addr] = g
 }
 
-// room says whether one more address may be known, and makes room once in a while.
+// room reports whether one more address may be known, and makes room once in a while.
 func (s *guests) room(now time.Duration) bool {
 	if len(s.at) >= maxGuests && now-s.swept >= oneEvery {
 		s.swept = now
@@ -85,7 +86,7 @@ func (s *guests) room(now time.Duration) bool {
 	return len(s.at) < maxGuests
 }
 
-// asGuest says whether the customer gets a message as a guest: no candidate has proved
+// asGuest reports whether the customer gets a message as a guest: no candidate has proved
 // itself at its address, as far as is known by now. What was sent stays what it was.
 func (e *entry) asGuest() bool {
 	if e.guest && e.transaction == 0 {
@@ -104,7 +105,7 @@ func (o *Outbox) undecided(e *entry) bool {
 	return e.transaction == 0 && e.asGuest() && o.guests.at[e.addr].first == firstFrames && e.lane.unanswered > 0
 }
 
-// admit says whether a message that is in no lane is sent.
+// admit reports whether a message that is in no lane is sent.
 func (o *Outbox) admit(e *entry, now time.Duration) (admitted bool) {
 	if e.transaction != 0 || !e.asGuest() {
 		return true
@@ -113,8 +114,18 @@ func (o *Outbox) admit(e *entry, now time.Duration) (admitted bool) {
 	return admitted
 }
 
-// prove notes that a device solved a message with an address. Of what a guest was sent,
-// it proves nothing while solutions are owed for wrong ones.
+// unsend has one of the first frames count as not sent, because its connection was lost and it is put again. That holds for
+// as many as there are of them: whoever goes away again and again would hear as many others each time.
+func (o *Outbox) unsend(e *entry) {
+	if g := o.guests.at[e.addr]; e.guest && 0 < g.first && g.first <= firstFrames && g.lost < firstFrames {
+		g.first--
+		g.lost++
+		o.guests.at[e.addr] = g
+	}
+}
+
+// prove notes that a device solved a message with an address. A message sent to a guest
+// proves nothing while solutions are owed for wrong ones.
 func (o *Outbox) prove(d *device, e *entry, now time.Duration) {
 	if !e.addressed || d.provenAt(e.addr) {
 		return

@@ -11,8 +11,8 @@ import (
 	"contend/systems/uplink/message"
 )
 
-// asGuest runs a test in fake time with an outbox and a connection. What is put has the
-// address 1, at which nothing is known to be proven.
+// asGuest runs a test in fake time with an outbox and a connection. Messages that are
+// put have the address 1, at which nothing is known to be proven.
 func asGuest(t *testing.T, config Config, test func(*testing.T, *desk, *Conn)) {
 	bubble(t, config, func(t *testing.T, d *desk) {
 		d.addr = 1
@@ -81,33 +81,54 @@ func TestGuest(t *testing.T) {
 	}
 }
 
-// A guest that did not answer its first frames, and gets them again after they were withdrawn, gets the first and the eleventh.
+// A guest whose connection is lost before it has answered its first frames, and that stays away, gets them again: once, as whoever
+// goes away again and again would hear that many frames each time.
 func TestGuestThatWasAway(t *testing.T) {
-	asGuest(t, Config{}, func(t *testing.T, d *desk, c *Conn) {
-		d.putMany(firstFrames, 1)
-		for range firstFrames {
-			take(t, c, 1)
-		}
-		c.Close()
-		sleep(oneEvery)
-		if got := len(d.WithdrawLost()); got != firstFrames {
-			t.Fatalf("%d are withdrawn", got)
-		}
-		again, c := d.putMany(firstFrames, 1), d.Connect()
-		for len(take(t, c, 1)) > 0 {
-		}
-		for i, u := range again {
-			if i == 0 || i == oneIn {
-				d.want(t, u) // sent
-			} else {
-				d.want(t, u, Withheld)
+	asGuest(t, Config{}, func(t *testing.T, d *desk, _ *Conn) {
+		for _, tt := range []struct{ put, want int }{
+			{5, 5}, {20, 20}, // of 25 that are lost 20 count as not sent
+			{20, 15}, // so 15 places are left, and the others wait for answers
+			{20, 2},  // the first, and the tenth after it
+			{20, 2},
+		} {
+			c := d.Connect()
+			d.putMany(tt.put, 1)
+			got := 0
+			for len(take(t, c, 1)) > 0 {
+				got++
+			}
+			c.Close()
+			sleep(oneEvery)
+			d.Withdraw(0)
+			if lost := len(d.WithdrawLost()); got != tt.want || lost != got {
+				t.Errorf("got %d of %d, want %d; %d are withdrawn", got, tt.put, tt.want, lost)
 			}
 		}
 	})
 }
 
-// What a guest gets is of its customer and the address: more devices get no more, and
-// neither does one that is dropped and inserted again.
+// A new device loses nothing, also if its customer was away after the first frames: they come after others that have waited.
+func TestNewDeviceOfOneWhoWasAway(t *testing.T) {
+	asGuest(t, Config{Trust: TrustConfig{Start: 16}}, func(t *testing.T, d *desk, c *Conn) {
+		d.putMany(100, 1)
+		take(t, c, 1000)
+		c.Close()
+		if n := len(d.Withdraw(0)); n != 80 {
+			t.Fatalf("%d wait, want 80", n)
+		}
+		sleep(oneEvery)
+		d.WithdrawLost()
+		uplinks, c := d.putMany(100, 1), d.Connect()
+		first := take(t, c, 1000)
+		c.Answer([]message.Answer{right(first[0], uplinks[0])})
+		if n := len(first) + len(take(t, c, 1000)); n != 100 {
+			t.Errorf("got %d, want 100", n)
+		}
+	})
+}
+
+// The share of a guest depends on its customer and the address: more devices get no
+// more, and a device that is dropped and inserted again gets no more either.
 func TestGuestWithManyDevices(t *testing.T) {
 	asGuest(t, Config{}, func(t *testing.T, d *desk, c *Conn) {
 		got := 0
@@ -146,7 +167,7 @@ func TestNewDeviceAmongNoise(t *testing.T) {
 	})
 	asGuest(t, Config{}, func(t *testing.T, d *desk, c *Conn) {
 		d.hear(t, c, 100, 0, rejecting, 1)
-		for range 9 { // a frame a minute is enough, too
+		for range 9 { // a frame a minute is also enough
 			time.Sleep(time.Minute)
 			if got := d.hear(t, c, 1, 0, rejecting, 1); got != 1 {
 				t.Error("none in a minute")
@@ -231,7 +252,7 @@ func TestProofIsOfAnAddress(t *testing.T) {
 	})
 }
 
-// Where new devices are trusted from the start, none has to prove itself.
+// If new devices are trusted from the start, no device has to prove itself.
 func TestNoGuestsAtTheShortestChallenge(t *testing.T) {
 	asGuest(t, Config{Trust: TrustConfig{Start: 2}}, func(t *testing.T, d *desk, c *Conn) {
 		if got := d.hear(t, c, 100, 0, rejecting, 1); got != 100 || len(d.guests.at) > 0 {
@@ -269,8 +290,8 @@ func TestGuessing(t *testing.T) {
 	}
 }
 
-// A device that is trusted elsewhere has the challenge of a new one that solved one, where it is a guest. Right
-// answers there halve it, as they do for a device that was never elsewhere.
+// A device that is trusted at another address has the challenge of a new one that solved one, where it is a
+// guest. Right answers there halve it, as they do for a device without another address.
 func TestChallengeOfAGuest(t *testing.T) {
 	for _, tt := range []struct {
 		elsewhere int    // solutions at another address
@@ -311,7 +332,7 @@ func TestChallengeOfAGuest(t *testing.T) {
 	}
 }
 
-// The addresses that are known are bounded. What is beyond counts as one, which gets no
+// The number of known addresses is bounded. All others count as one, which gets no
 // first frames, until some were not heard for an hour.
 func TestManyAddresses(t *testing.T) {
 	asGuest(t, Config{}, func(t *testing.T, d *desk, c *Conn) {
@@ -338,8 +359,8 @@ func TestManyAddresses(t *testing.T) {
 	})
 }
 
-// Before a solution a guest is shown what a solver needs: the position of the gateway is
-// none of it.
+// Before a solution a guest is shown what a solver needs, which does not include the
+// position of the gateway.
 func TestGuestsSeeNoPosition(t *testing.T) {
 	asGuest(t, Config{Trust: TrustConfig{Start: 16}}, func(t *testing.T, d *desk, c *Conn) {
 		u := d.put(1)

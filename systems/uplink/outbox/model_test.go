@@ -99,7 +99,7 @@ func (m *model) bytes() (n int) {
 	return n
 }
 
-// narrow takes suspended devices from a message, and says whether any is left.
+// narrow takes suspended devices from a message, and reports whether any is left.
 func (m *model) narrow(msg *modelMessage) bool {
 	left := slices.DeleteFunc(slices.Clone(msg.devices), func(d *modelDevice) bool { return d.suspended })
 	if len(left) > 0 && msg.upstream.Transaction == 0 {
@@ -161,6 +161,9 @@ func (m *model) withdraw(sent bool, until time.Duration) (uplinks []*message.Upl
 		if wanted {
 			uplinks = append(uplinks, msg.uplink)
 			msg.outcome = []Outcome{} // none, and it is gone
+			if g := m.guests[msg.addr]; sent && msg.guest && g != nil && g.first > 0 && g.first < 21 && g.lost < 20 {
+				g.first, g.lost = g.first-1, g.lost+1
+			}
 		}
 		return wanted
 	})
@@ -202,7 +205,7 @@ func (m *model) take(c *modelConn, limit int, now time.Duration) (taken []*model
 	return taken
 }
 
-// strange says whether a message that was not sent is one for a guest, and looks up what
+// strange reports whether a message that was not sent is one for a guest, and looks up what
 // is known of that.
 func (m *model) strange(msg *modelMessage) *guest {
 	if msg.upstream.Transaction != 0 {
@@ -233,9 +236,9 @@ func (m *model) admit(msg *modelMessage, now time.Duration) bool {
 	case g == nil:
 		return true
 	case g.first < 20:
-		*g = guest{last: now, first: g.first + 1, owed: g.owed, paid: g.paid}
+		g.last, g.skipped, g.first = now, 0, g.first+1
 	case g.skipped == 9 || now-g.last >= time.Minute:
-		*g = guest{last: now, first: 21, owed: g.owed, paid: g.paid}
+		g.last, g.skipped, g.first = now, 0, 21
 	default:
 		g.first, g.skipped = 21, g.skipped+1
 		return false

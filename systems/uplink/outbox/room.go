@@ -54,9 +54,14 @@ func (o *Outbox) WithdrawForwarded() []*message.Uplink {
 	return o.withdraw(func(e *entry) bool { return e.transaction == 0 && e.uplink.Origin.Partition < 0 })
 }
 
-// WithdrawLost does so with those that connections had and lost. Answers to them are unknown from then on.
+// WithdrawLost does so with those that connections had and lost. Later answers to them are unknown.
 func (o *Outbox) WithdrawLost() []*message.Uplink {
-	return o.withdraw(func(e *entry) bool { return e.transaction != 0 })
+	return o.withdraw(func(e *entry) bool {
+		if e.transaction != 0 {
+			o.unsend(e)
+		}
+		return e.transaction != 0
+	})
 }
 
 func (o *Outbox) withdraw(wanted func(*entry) bool) (uplinks []*message.Uplink) {
@@ -76,7 +81,7 @@ func (o *Outbox) withdraw(wanted func(*entry) bool) (uplinks []*message.Uplink) 
 }
 
 // oldestSent is the message that was sent first, of those that connections hold and
-// of those that stand first among what waits since theirs were lost.
+// of those that wait first in line since their connections were lost.
 func (o *Outbox) oldestSent() *entry {
 	oldest := o.oldestUnanswered()
 	if head := o.waiting.head; head != nil && head.entry.transaction != 0 && (oldest == nil || head.entry.sent < oldest.sent) {

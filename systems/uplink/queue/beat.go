@@ -26,6 +26,8 @@ type presence struct {
 	Reads bool     `json:"reads"` // it wants partitions
 	Alone bool     `json:"alone,omitempty"`
 	Holds []string `json:"holds,omitempty"`
+	// Has are the partitions that it reads, or has yet to give up. Nobody else takes them, also if the server of a lease lost it.
+	Has []int `json:"has,omitempty"`
 	// Leaves are the customers that it does not hold any more, and of whose streams it still has what it passed on
 	// to nobody.
 	Leaves []string `json:"leaves,omitempty"`
@@ -36,7 +38,11 @@ type presence struct {
 func (in *Intake) beat(ctx context.Context, again string) error {
 	in.beats++
 	holds := in.holder.own()
-	text, err := json.Marshal(presence{Reads: in.owned.isReading(), Alone: in.cfg.Alone, Holds: holds, Leaves: in.leaves(holds), Beat: in.beats})
+	is := presence{Reads: in.owned.isReading(), Alone: in.cfg.Alone, Holds: holds, Leaves: in.leaves(holds), Beat: in.beats}
+	for s := range in.held() {
+		is.Has = append(is.Has, s.index)
+	}
+	text, err := json.Marshal(is)
 	if err != nil {
 		return err
 	}
@@ -52,7 +58,7 @@ func (in *Intake) beat(ctx context.Context, again string) error {
 	return errors.Join(err, replies[1].Error())
 }
 
-// announce hints at a change; without it the others find out by themselves.
+// announce hints at a change; without it the others find out later.
 func (in *Intake) announce(ctx context.Context) {
 	if err := in.redis.do(ctx, "PUBLISH", channel, in.cfg.Instance).Error(); err != nil {
 		in.failed("announcing", err)

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,15 +21,19 @@ const (
 const (
 	// awayFor is how long a source rests whose node does not answer, or not as it should.
 	awayFor = 200 * time.Millisecond
-	// silenceFor is how long one rests whose server was silent, since it may cost awayFor to ask it again.
-	silenceFor = time.Second
-	// spoiltFor is how long one rests whose key is no stream, which somebody has to look after.
+	// answeredIn is longer than a knock waits for its answer.
+	answeredIn = time.Minute
+	// spoiltFor is how long a customer rests whose key is not a stream, which somebody has to repair.
 	spoiltFor = 5 * time.Second
 	// silentFor is how long all wait for a server that takes commands and is silent.
 	silentFor = 2 * time.Second
 )
 
-func (f *fetcher) isAway(s *source) bool { return time.Now().Before(f.away[s]) }
+// isAway reports whether a source rests. One of a cluster does until its server has answered a knock.
+func (f *fetcher) isAway(s *source) bool {
+	until, away := f.away[s]
+	return away && (!f.in.redis.single || time.Now().Before(until))
+}
 
 // present returns the sources that do not rest.
 func (f *fetcher) present(sources []*source) []*source {
@@ -51,35 +54,43 @@ func (f *fetcher) lost(s *source, err error) {
 		f.away = map[*source]time.Time{}
 	}
 	rest := awayFor
-	switch {
-	case isSpoilt(err):
+	if isSpoilt(err) {
 		rest = spoiltFor
-	case errors.Is(err, context.DeadlineExceeded):
-		rest = silenceFor
 	}
 	f.away[s] = time.Now().Add(rest)
 }
 
-// knock asks for the sources that have rested, all at once and without patience, whether their servers are there.
+// An answer is how the server of a source responded to a knock.
+type answer struct {
+	source *source
+	err    error
+}
+
+// knock asks for the sources that have rested whether their servers respond, while others are read: a server that is silent may
+// take its time to say nothing.
 func (f *fetcher) knock(ctx context.Context, sources []*source) {
-	var back []*source
-	var cmds []rueidis.Completed
 	for _, s := range sources {
-		if _, was := f.away[s]; was && !f.isAway(s) {
-			back = append(back, s)
-			cmds = append(cmds, f.in.redis.cmd("EXISTS", s.key))
+		if rested, away := f.away[s]; f.in.redis.single || !away || time.Now().Before(rested) {
+			continue
 		}
+		f.away[s] = time.Now().Add(answeredIn)
+		f.knocks.Go(func() {
+			asking, cancel := f.in.redis.promptly(ctx)
+			defer cancel()
+			select {
+			case f.answers <- answer{s, f.in.redis.do(asking, "EXISTS", s.key).Error()}:
+			case <-ctx.Done():
+			}
+		})
 	}
-	if f.in.redis.single || len(back) == 0 {
-		return
-	}
-	asking, cancel := context.WithTimeout(ctx, awayFor)
-	defer cancel()
-	for i, reply := range f.in.redis.client.DoMulti(asking, cmds...) {
-		if err := reply.Error(); err != nil && ctx.Err() == nil {
-			f.lost(back[i], err)
-		} else {
-			delete(f.away, back[i])
+	for {
+		select {
+		case a := <-f.answers:
+			if delete(f.away, a.source); a.err != nil {
+				f.lost(a.source, a.err)
+			}
+		default:
+			return
 		}
 	}
 }
@@ -146,7 +157,7 @@ func (f *fetcher) entries(all []rueidis.RedisMessage, err error) error {
 		if !ok {
 			return errProtocol("the entry", strconv.Quote(text(parts[0])))
 		}
-		values, _ := parts[1].ToArray() // none: it was deleted meanwhile
+		values, _ := parts[1].ToArray() // none: it has been deleted
 		fields = fields[:0]
 		for _, value := range values[:min(len(values), 2*maxFields)] {
 			s := text(value)

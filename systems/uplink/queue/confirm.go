@@ -17,17 +17,14 @@ import (
 const confirmFor = time.Second
 
 // write sends commands that write to one key each and returns what became of them: only when as many
-// replicas as Replicas have what was written, or an error is known, or ctx ends. Together means that those for one slot are one
-// transaction: were one of them refused alone, such as by a Redis that is full for that moment, what follows it would come before
-// it. Gateways may use transactions; routers need no such right.
-func (r *Redis) write(ctx context.Context, together bool, cmds ...rueidis.Completed) []error {
-	errs := make([]error, len(cmds))
-	if !together && r.Replicas == 0 {
-		for i, reply := range r.client.DoMulti(ctx, cmds...) {
-			errs[i] = reply.Error()
-		}
-		return errs
+// replicas as Replicas have what was written, or an error is known, or ctx ends. Several for one slot are one transaction: were
+// one of them refused alone, such as by a Redis that is full for that moment, what follows it would come before it. Gateways may
+// use transactions; routers need no such right, as they write with one script.
+func (r *Redis) write(ctx context.Context, cmds ...rueidis.Completed) []error {
+	if len(cmds) == 1 && r.Replicas == 0 {
+		return []error{r.client.Do(ctx, cmds[0]).Error()}
 	}
+	errs := make([]error, len(cmds))
 	at := map[uint16][]int{} // by the slot: all its keys are on one server. Without a cluster there is one
 	for i := range cmds {
 		slot := cmds[i].Slot()
@@ -40,7 +37,7 @@ func (r *Redis) write(ctx context.Context, together bool, cmds ...rueidis.Comple
 			for i, place := range places {
 				mine[i] = cmds[place]
 			}
-			for i, err := range r.writeSlot(ctx, together && len(mine) > 1, mine) {
+			for i, err := range r.writeSlot(ctx, mine) {
 				errs[places[i]] = err
 			}
 		})
@@ -50,16 +47,14 @@ func (r *Redis) write(ctx context.Context, together bool, cmds ...rueidis.Comple
 }
 
 // writeSlot is write for one slot. It has a connection of its own: WAIT counts what the same connection has written.
-func (r *Redis) writeSlot(ctx context.Context, together bool, cmds []rueidis.Completed) []error {
+func (r *Redis) writeSlot(ctx context.Context, cmds []rueidis.Completed) []error {
 	client, release := r.client.Dedicate()
 	defer release()
 	var errs []error
-	if together {
+	if len(cmds) > 1 {
 		errs = transact(ctx, client, cmds)
 	} else {
-		for _, reply := range client.DoMulti(ctx, cmds...) {
-			errs = append(errs, reply.Error())
-		}
+		errs = []error{client.Do(ctx, cmds[0]).Error()}
 	}
 	if r.Replicas == 0 || !slices.Contains(errs, nil) {
 		return errs
@@ -90,7 +85,8 @@ func transact(ctx context.Context, client rueidis.DedicatedClient, cmds []rueidi
 }
 
 // waitForReplicas asks again and again, as writing once more would make copies, until the connection breaks or the
-// server is a master no more. What it fails with is no refusal of what was written, unless WAIT itself is not allowed.
+// server is no longer a master. Its error does not mean that what was written was refused, unless WAIT itself is not
+// allowed.
 func (r *Redis) waitForReplicas(ctx context.Context, client rueidis.DedicatedClient) error {
 	for {
 		// A server that vanished says nothing, and no connection ends by that for minutes.

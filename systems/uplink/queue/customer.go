@@ -1,13 +1,10 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"strconv"
-
-	"github.com/redis/rueidis"
 
 	"contend/systems/uplink/message"
 )
@@ -15,14 +12,14 @@ import (
 const (
 	keyCustomer = "ran:customer:" // and the customer
 	// defaultBacklog is how many uplinks wait for a customer: a minute at 1700 per
-	// second, and some 30 MB.
+	// second, and about 30 MB.
 	defaultBacklog = 100_000
 )
 
-// Forward leaves uplinks for the stream of a customer, which the instance reads
-// that holds, or will hold, the socket. They are written in the background, in the order of the calls. Then they are
-// safe in Redis, and IntakeConfig.Forwarded is called. Uplinks are dropped, and counted in Stats, if the customer's backlog
-// or its share of the memory is used up, if its key is no stream, or if too many wait for a server of a cluster that is away.
+// Forward leaves uplinks for the stream of a customer, which is read by the instance that holds, or will hold, the
+// socket. They are written in the background, in the order of the calls. Then they are safe in Redis, and
+// IntakeConfig.Forwarded is called. Uplinks are dropped, and counted in Stats, if the customer's backlog or its share
+// of the memory is used up, if its key is not a stream, or if too many wait for a server of a cluster that is away.
 func (in *Intake) Forward(customer string, uplinks []*message.Uplink) {
 	in.customer(customer).relay.add(uplinks)
 }
@@ -47,30 +44,20 @@ func (in *Intake) dropForwarded(uplinks []*message.Uplink) {
 	in.cfg.Forwarded(uplinks)
 }
 
-// add writes uplinks to a stream. What a full Redis refuses it is made to take.
+// add writes uplinks to a stream, all together or none, also if Redis has no memory left: were some refused for a moment, those
+// after them would come before them.
 func (in *Intake) add(ctx context.Context, key string, uplinks []*message.Uplink) error {
+	if len(uplinks) == 0 {
+		return nil
+	}
 	var e encoder
-	cmds := make([]rueidis.Completed, len(uplinks))
-	for i, u := range uplinks {
-		e.args = append(e.args[:0], "XADD", key, "*")
+	for _, u := range uplinks {
+		at := len(e.args)
+		e.args = append(e.args, "")
 		e.forwarded(u)
-		cmds[i] = in.redis.cmd(e.args...)
+		e.args[at] = strconv.Itoa(len(e.args) - at - 1)
 	}
-	var refused []string
-	var failed error
-	for i, err := range in.redis.write(ctx, false, cmds...) {
-		if !isFull(err) {
-			failed = cmp.Or(failed, err)
-			continue
-		}
-		e.args = e.args[:0]
-		e.forwarded(uplinks[i])
-		refused = append(append(refused, strconv.Itoa(len(e.args))), e.args...)
-	}
-	if failed != nil || len(refused) == 0 {
-		return failed
-	}
-	return in.redis.write(ctx, false, in.redis.script(scriptAdd, key, refused...))[0]
+	return in.redis.write(ctx, in.redis.script(scriptAdd, key, e.args...))[0]
 }
 
 // forwarded adds the fields of an uplink that is passed on to a customer's stream.
@@ -82,9 +69,9 @@ func (e *encoder) forwarded(u *message.Uplink) {
 // ErrReceiving is the error of a second Receive for one customer.
 var ErrReceiving = errors.New("queue: the customer's stream is being read already")
 
-// Receive reads the stream of a customer until ctx ends, and then returns nil.
-// It calls handle as Run does; Ack takes these uplinks, too. handle must be quick:
-// it is called for all customers in turn. What instances had in hand that are gone comes first.
+// Receive reads the stream of a customer until ctx ends, and then returns nil. It calls handle
+// as Run does; Ack accepts these uplinks as well. handle must be quick: it is called for all
+// customers in turn. What lost instances had in hand comes first.
 func (in *Intake) Receive(ctx context.Context, customer string, handle func([]*message.Uplink)) error {
 	s := in.customer(customer)
 	s.mu.Lock()

@@ -1,9 +1,13 @@
 package queue
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"contend/internal/redisserver/redistest"
 )
 
 // An instance is killed at 0 and was heard last up to a beat before. Its heartbeat goes a lease after that. Others
@@ -75,7 +79,7 @@ func TestOneLateHeartbeatIsNoSilence(t *testing.T) {
 	}
 }
 
-// What another one said before the arrival, and was not seen then, does not count as said since.
+// A report of another instance from before the arrival that was not seen then does not count as a later one.
 func TestHeartbeatsBeforeTheArrival(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := &Intake{cfg: IntakeConfig{Instance: "b", Lease: 15 * time.Second}}
@@ -111,4 +115,39 @@ func TestHeartbeatsBeforeTheArrival(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A keeper that fails looks again as late as ever, also while a stream is about to be read.
+func TestAKeeperThatFails(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := openURL(t, server.URL())
+	in := &Intake{redis: r, cfg: IntakeConfig{Lease: time.Minute}, lookNow: make(chan struct{}, 1), owned: newSourceSet(),
+		absent: map[string]time.Time{}, arriving: map[*source]*arrival{newSource(keyCustomer+"acme", -1): {began: time.Now()}}}
+	in.holder.init()
+	in.ctx, in.stop = context.WithTimeout(t.Context(), 2*time.Second)
+	defer in.stop()
+	server.Do("ACL", "SETUSER", "default", "-smembers")
+	in.keep()
+	if n := in.count.errors.Load(); n == 0 || n > 10 { // two within 3.3 s; with a pause of arriveEvery 40
+		t.Errorf("it failed %d times in 2 s", n)
+	}
+}
+
+// Whoever cannot forget an old consumer of a stream learns all the same whose entries are to be claimed.
+func TestAConsumerThatCannotBeForgotten(t *testing.T) {
+	t.Parallel()
+	r := openURL(t, redistest.Start(t).URL())
+	in := &Intake{redis: r, cfg: IntakeConfig{Lease: time.Second}, touch: time.Now().Add(-time.Hour), absent: map[string]time.Time{"old": time.Now().Add(-time.Hour)}}
+	in.holder.init()
+	s := newSource(keyUplinks+"0", 0) // has no group, so that nothing can be forgotten
+	consumers := `return {{'name', 'old', 'pending', 0, 'idle', 3600001}, {'name', '` + leftBehind + `', 'pending', 3, 'idle', 1}}`
+	replies := r.client.DoMulti(t.Context(), r.script(consumers, s.key), r.cmd("XLEN", s.key), r.cmd("XINFO", "GROUPS", s.key))
+	dead, err := in.consumers(t.Context(), s, nil, replies)
+	if !slices.Equal(dead, []string{leftBehind}) || err != nil {
+		t.Errorf("entries of %q are to be claimed, %v", dead, err)
+	}
+	if n := in.count.errors.Load(); n != 1 {
+		t.Errorf("%d errors are counted, want one", n)
+	}
 }

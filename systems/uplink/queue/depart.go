@@ -38,11 +38,11 @@ func (in *Intake) release(ctx context.Context, others []*source) error {
 		delete(in.leaving, s)
 	}
 	in.mu.Unlock()
-	in.announce(ctx)
+	in.tellHolders()
 	return nil
 }
 
-// departed tells whether a partition's lease is to be given up now, and sees to it that it will be.
+// departed reports whether a partition's lease is to be given up now, and sees to it that it will be.
 func (in *Intake) departed(s *source) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -69,14 +69,13 @@ func (in *Intake) departed(s *source) bool {
 	return d.done
 }
 
-// depart gets out of the way what was read of a partition, and tells whether its lease may be given up.
+// depart gets out of the way what was read of a partition, and reports whether its lease may be given up.
 func (in *Intake) depart(s *source) bool {
 	s.rest()
 	in.cfg.HandOver()
-	for !in.flush(in.ctx) && in.redis.single { // of a cluster a server may be away for good
-		if !wait(in.ctx, arriveEvery) {
-			return false
-		}
+	if !in.flush(in.ctx) {
+		in.wakeKeeper() // it is read again until all is written
+		return false
 	}
 	if err := in.leaveUnknown(in.ctx, s); err != nil {
 		in.failed("giving back entries of "+s.key, err)
@@ -85,8 +84,9 @@ func (in *Intake) depart(s *source) bool {
 	return true
 }
 
-// leaveUnknown gives to leftBehind the entries of a source that are pending with this instance and that it knows nothing of, as
-// the reply that had them was lost: while it lives nobody else would claim them. Nothing reads the source meanwhile.
+// leaveUnknown gives to leftBehind the entries of a source that are pending with this instance and that it knows
+// nothing of, as the reply that had them was lost: while it is alive nobody else would claim them. Nothing reads the
+// source during the call.
 func (in *Intake) leaveUnknown(ctx context.Context, s *source) error {
 	s.mu.Lock()
 	unknown := s.recover

@@ -18,8 +18,9 @@ import (
 const (
 	keyDownlinks = "ran:downlinks"
 	keyResults   = "ran:downlinks:results"
-	// maxResults is about how many results are kept. Routers read them at once.
-	maxResults = 100_000
+	// maxResults is about how many results are kept, and maxResultBytes how large they are together. Routers read them at once.
+	maxResults     = 100_000
+	maxResultBytes = 32 << 20
 )
 
 // A Downlink is what gateways are to send.
@@ -100,7 +101,7 @@ type DownlinkResult struct {
 	message.DownstreamResult
 }
 
-// LastResult returns the ID of the newest result of a downlink, behind which are those of all that is sent from now on.
+// LastResult returns the ID of the newest result of a downlink; the results of all later ones come after it.
 func (r *Redis) LastResult(ctx context.Context) (string, error) {
 	entries, err := r.do(ctx, "XREVRANGE", keyResults, "+", "-", "COUNT", "1").AsXRange()
 	switch {
@@ -112,10 +113,10 @@ func (r *Redis) LastResult(ctx context.Context) (string, error) {
 	return entries[0].ID, nil
 }
 
-// Results reads the results that gateways write to ran:downlinks:results behind the one of that ID
-// until ctx ends. Their fields are v, mailbox, customer, tx,
-// code (the number of the message.ResultCode) and text. Every instance sees every result: whose customer it is not
-// ignores it. What is malformed is logged and skipped. handle may keep no slice.
+// Results reads the results that gateways write to ran:downlinks:results after the one of that ID, until ctx ends.
+// Their fields are v, mailbox, customer, tx, code (the number of the message.ResultCode) and text. Every instance
+// sees every result, and ignores those of customers that it does not serve. What is malformed is logged and
+// skipped. handle may keep no slice.
 func (r *Redis) Results(ctx context.Context, last string, handle func([]DownlinkResult)) {
 	var results []DownlinkResult
 	var pause backoff

@@ -1,10 +1,6 @@
 package queue
 
-import (
-	"strings"
-
-	"github.com/redis/rueidis"
-)
+import "github.com/redis/rueidis"
 
 // scriptFull does a command that takes memory in a Redis that has none left. Redis refuses one in a script only
 // before the script has written, and PERSIST, which changes nothing of our keys, counts as that. (Since Redis 7 the flag
@@ -23,10 +19,8 @@ while i <= #ARGV do
 end
 return 1`
 
-// evenFull is a command that a full Redis takes, too. What routers write takes little, or takes the place of what they
-// then cut off; if they waited, nobody would make room.
+// evenFull is a command that even a full Redis accepts. What routers write takes little, or replaces what they then
+// cut off; if they waited, nobody would make room.
 func (r *Redis) evenFull(args ...string) rueidis.Completed {
 	return r.script(scriptFull, args[keyAt(args)], args...)
 }
-
-func isFull(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "OOM ") }

@@ -9,8 +9,8 @@ import (
 	"contend/internal/redisserver/redistest"
 )
 
-// A Redis that has no memory left takes no uplinks, and routers empty it: also those that start then, for customers
-// of other instances, and beside entries that cannot be used.
+// A Redis without free memory accepts no uplinks, and routers empty it: also routers that start then, for customers
+// of other instances, and despite entries that cannot be used.
 func TestAFullRedisIsEmptied(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -43,7 +43,7 @@ func TestAFullRedisIsEmptied(t *testing.T) {
 	if st := c.in.Stats(); st.Errors != 0 {
 		t.Errorf("%+v", st)
 	}
-	if err := r.do(t.Context(), "XADD", keyBad, "*", "v", "1").Error(); !isFull(err) {
+	if err := r.do(t.Context(), "XADD", keyBad, "*", "v", "1").Error(); err == nil || !strings.HasPrefix(err.Error(), "OOM ") {
 		t.Errorf("it is not full: %v", err)
 	}
 	server.Do("CONFIG", "SET", "maxmemory", "0")
@@ -79,9 +79,9 @@ func TestWhoMayNotAskForTheMemory(t *testing.T) {
 	}
 }
 
-// However many uplinks wait for customers who are away, those of others are accepted: who is away has a share of
-// what Redis has left. One who was away before there was a limit has to make room, too, and as much as is needed. Of a
-// cluster each server has its limit.
+// However many uplinks wait for customers who are away, those of others are accepted: an absent customer has a share
+// of what Redis has left. A customer that was away before there was a limit also has to make room, as much as is
+// needed. In a cluster each server has its limit.
 func TestWhoIsAwayDoesNotFillRedis(t *testing.T) {
 	t.Parallel()
 	t.Run("real", func(t *testing.T) {
@@ -100,7 +100,7 @@ func testAway(t *testing.T, url string, masters ...*redistest.Server) {
 	r := openURL(t, url)
 	c, _ := startIntake(t, r, IntakeConfig{}, true)
 	const each = 20_000
-	long := frames(0, each) // 16 + 200 bytes: some 280 in Redis, or 6 MB of all
+	long := frames(0, each) // 16 + 200 bytes: about 280 in Redis, or 6 MB of all
 	for _, u := range long {
 		u.PHY = append(u.PHY, make([]byte, 200)...)
 	}
@@ -142,7 +142,7 @@ func testAway(t *testing.T, url string, masters ...*redistest.Server) {
 	if n := length("before"); n < each/8 {
 		t.Errorf("%d of %d are left", n, each)
 	}
-	enough := 3 * whole // of which one customer alone has a quarter, that is more than half of its uplinks
+	enough := 3 * whole // one customer has a quarter of it, more than half of its uplinks
 	limit(enough)
 	until(t, "there is room", func() bool { return c.in.Memory().Limit == enough })
 	for i := range 10 * len(masters) {
@@ -156,4 +156,23 @@ func testAway(t *testing.T, url string, masters ...*redistest.Server) {
 	}
 	produce(t, r, frames(0, 3000))
 	until(t, "the others' arrive", func() bool { return c.count() == 3000 })
+}
+
+// Results of downlinks are cut off however large they are.
+func TestResultsOfAnySize(t *testing.T) {
+	t.Parallel()
+	r := openURL(t, redistest.Start(t).URL())
+	text := strings.Repeat("x", 1<<20)
+	const n = 3 * maxResultBytes >> 20
+	for range n {
+		addRaw(t, r, keyResults, [][]string{{"v", "1", "text", text}})
+	}
+	startIntake(t, r, IntakeConfig{}, true)
+	until(t, "few are kept", func() bool {
+		kept, err := r.do(t.Context(), "XLEN", keyResults).AsInt64()
+		if err == nil && kept < n/8 {
+			t.Fatalf("%d of %d are kept", kept, n)
+		}
+		return err == nil && kept <= n/3
+	})
 }

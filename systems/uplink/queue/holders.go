@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// holders knows which instances hold a socket of which customer.
+// holders knows which instances hold a socket of each customer.
 type holders struct {
 	mu   sync.Mutex
 	mine []string // sorted; as often as held
@@ -20,7 +20,29 @@ type holderView struct {
 	asked time.Time         // when it was asked for
 	live  map[string]bool   // whether it has to be alone
 	holds map[string]string // customer → another instance
+	has   map[int]string    // partition → another instance, which reads it or has yet to give it up
 	said  map[string]presence
+}
+
+// add notes what another instance holds.
+func (v *holderView) add(name string, p *presence) {
+	for _, customer := range p.Holds {
+		if v.holds[customer] == "" {
+			v.holds[customer] = name
+		}
+	}
+	for _, partition := range p.Has {
+		v.has[partition] = name
+	}
+}
+
+// keep notes which partitions an instance had before, which says nothing now and may live.
+func (v *holderView) keep(name string, before *holderView) {
+	for partition, other := range before.has {
+		if other == name {
+			v.has[partition] = name
+		}
+	}
 }
 
 func (h *holders) init() {
@@ -42,7 +64,7 @@ func (h *holders) own() []string {
 	return slices.Compact(slices.Clone(h.mine))
 }
 
-// set replaces what is held and tells whether the set of customers changed.
+// set replaces what is held and reports whether the set of customers changed.
 func (h *holders) change(f func([]string) []string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -81,14 +103,15 @@ func (in *Intake) Release(customer string) {
 	}
 }
 
+// tellHolders has the others learn soon what this instance holds, or has.
 func (in *Intake) tellHolders() {
 	in.changed.Store(true)
 	in.wakeKeeper()
 }
 
 // Holder finds an instance with a socket of the customer, this one first; ok is
-// false if there is none. What others hold is known as of the last heartbeat, or
-// the last change that was heard of.
+// false if no instance has one. What others hold is known as of the last
+// heartbeat, or of the last change that they reported.
 func (in *Intake) Holder(customer string) (instance string, self, ok bool) {
 	if (*in.holder.self.Load())[customer] {
 		return in.cfg.Instance, true, true

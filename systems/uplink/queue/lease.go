@@ -72,8 +72,8 @@ func (in *Intake) join(ctx context.Context) error {
 	return nil
 }
 
-// refuse says whether an instance lives beside which this one may not. Of two that
-// join at once one sees the other, at least.
+// refuse reports whether an instance is alive that excludes this one. If two join at
+// once, at least one sees the other.
 func (in *Intake) refuse() error {
 	for name, alone := range in.holder.view.Load().live {
 		if name != in.cfg.Instance && (alone || in.cfg.Alone) {
@@ -121,7 +121,8 @@ func (in *Intake) look(ctx context.Context) (readers []string, err error) {
 		cmds[i] = in.redis.cmd("GET", keyInstance+name)
 	}
 	texts := in.redis.client.DoMulti(ctx, cmds...)
-	view := holderView{asked: asked, live: map[string]bool{}, holds: map[string]string{}, said: map[string]presence{}}
+	before := in.holder.view.Load()
+	view := holderView{asked: asked, live: map[string]bool{}, holds: map[string]string{}, said: map[string]presence{}, has: map[int]string{}}
 	gone := []string{"SREM", keyInstances}
 	for i, name := range names {
 		text, err := texts[i].ToString()
@@ -132,6 +133,8 @@ func (in *Intake) look(ctx context.Context) (readers []string, err error) {
 		if err != nil || len(text) < len(in.nonce) || json.Unmarshal([]byte(text[len(in.nonce):]), &p) != nil {
 			if in.dead(name) {
 				gone = append(gone, name)
+			} else {
+				view.keep(name, before)
 			}
 			continue
 		}
@@ -139,10 +142,8 @@ func (in *Intake) look(ctx context.Context) (readers []string, err error) {
 		if p.Reads {
 			readers = append(readers, name)
 		}
-		for _, customer := range p.Holds {
-			if name != in.cfg.Instance && view.holds[customer] == "" {
-				view.holds[customer] = name
-			}
+		if name != in.cfg.Instance {
+			view.add(name, &p)
 		}
 	}
 	in.holder.see(&view)
@@ -152,32 +153,40 @@ func (in *Intake) look(ctx context.Context) (readers []string, err error) {
 	return readers, err
 }
 
-// share takes the partitions that are ours when the instances that read, in the
-// order of their names, take turns; and gives up the others.
+// share takes the partitions that are ours when the instances that read, in the order of their names, take turns; and
+// gives up the others, but only if another instance can take them and all that was read of them is out of the way: not while
+// uplinks wait for a server that is away, as later ones of the same address would reach its streams before them.
 func (in *Intake) share(ctx context.Context, readers []string) error {
 	place := slices.Index(readers, in.cfg.Instance)
 	if !in.owned.isReading() {
 		place = -1
 	}
-	var mine, others []*source
-	for i, s := range in.parts {
-		if place >= 0 && i%len(readers) == place {
-			mine = append(mine, s)
+	mine := func(s *source) bool { return place >= 0 && s.index%len(readers) == place }
+	held, stuck, has := in.held(), in.stuck(), in.holder.view.Load().has
+	var wanted, taken, others []*source
+	for _, s := range in.parts {
+		if held[s] || mine(s) && has[s.index] == "" {
+			wanted = append(wanted, s)
+		}
+	}
+	got, err := in.lease(ctx, wanted)
+	if err != nil && in.redis.single {
+		return err
+	}
+	for _, s := range in.parts {
+		if got[s] == leased && (mine(s) || stuck) || got[s] == unanswered && held[s] {
+			taken = append(taken, s)
 		} else {
 			others = append(others, s)
 		}
-	}
-	taken, err := in.lease(ctx, mine)
-	if err != nil && in.redis.single {
-		return err
 	}
 	left, taken := in.known(ctx, taken)
 	in.own(taken, left)
 	return errors.Join(err, in.release(ctx, others))
 }
 
-// known says of those sources that are new here whose entries were left there. Of which it does not find that out it
-// leaves out.
+// known finds, for the sources that are new here, whose entries were left there. It skips sources for which it
+// cannot find out.
 func (in *Intake) known(ctx context.Context, taken []*source) (left map[*source][]string, known []*source) {
 	before := in.owned.list()
 	var fresh []*source
@@ -196,9 +205,30 @@ func (in *Intake) known(ctx context.Context, taken []*source) (left map[*source]
 	})
 }
 
-// lease takes or renews the leases of sources and returns those that it got. One that is ours stays so
-// where nobody answers: nobody else gets it there.
-func (in *Intake) lease(ctx context.Context, sources []*source) (taken []*source, err error) {
+// held are the partitions that we read, and those that we have yet to give up.
+func (in *Intake) held() map[*source]bool {
+	held := map[*source]bool{}
+	for _, s := range in.owned.list() {
+		held[s] = true
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for s := range in.leaving {
+		held[s] = true
+	}
+	return held
+}
+
+// A lease is what became of an attempt to take or renew one. Of those that are unanswered nobody else gets one, either.
+type lease uint8
+
+const (
+	leased lease = iota + 1
+	unanswered
+)
+
+// lease takes or renews the leases of sources; it is 0 of those that are another's.
+func (in *Intake) lease(ctx context.Context, sources []*source) (got map[*source]lease, err error) {
 	if len(sources) == 0 {
 		return nil, nil
 	}
@@ -212,17 +242,17 @@ func (in *Intake) lease(ctx context.Context, sources []*source) (taken []*source
 	}
 	ctx, cancel := in.redis.promptly(ctx)
 	defer cancel()
-	owned := in.owned.list()
+	got = map[*source]lease{}
 	for i, reply := range in.redis.client.DoMulti(ctx, cmds...) {
 		n, failed := reply.AsInt64()
-		if failed != nil {
-			err = failed
-		}
-		if n == 1 || failed != nil && slices.Contains(owned, sources[i]) {
-			taken = append(taken, sources[i])
+		switch {
+		case failed != nil:
+			got[sources[i]], err = unanswered, failed
+		case n == 1:
+			got[sources[i]] = leased
 		}
 	}
-	return taken, err
+	return got, err
 }
 
 // own makes the reader read these partitions and no others.
@@ -247,5 +277,6 @@ func (in *Intake) own(taken []*source, left map[*source][]string) {
 			in.leaving[s] = &departure{version: version}
 		}
 	}
+	in.tellHolders()
 	in.redis.log.Info("partitions", "instance", in.cfg.Instance, "own", len(taken), "of", len(in.parts))
 }

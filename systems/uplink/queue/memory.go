@@ -17,7 +17,7 @@ import (
 const (
 	// tidyEvery is how often an instance looks what memory Redis has left, and ends downlinks.
 	tidyEvery = time.Second
-	// heldShare is what the uplinks on their way to a customer who is connected may always take.
+	// heldShare is what the uplinks on their way to a connected customer may always take.
 	heldShare = 1 << 20
 	// mostUplink is more than what an uplink takes in a stream.
 	mostUplink = 1 << 10
@@ -49,7 +49,7 @@ func (m Memory) share(held bool) int64 {
 	return share
 }
 
-// memoryOf asks a server. Of a replica it is zero: its master counts.
+// memoryOf asks a server. It is zero for a replica: its master counts.
 func (r *Redis) memoryOf(ctx context.Context, node rueidis.Client) (m Memory, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tidyEvery)
 	defer cancel()
@@ -85,8 +85,8 @@ func (in *Intake) tidy() {
 	}
 }
 
-// tidyOnce learns what memory is left. Who has the first partition does the rest, for all instances: it ends
-// downlinks, and cuts streams that nobody else does.
+// tidyOnce learns what memory is left. The instance with the first partition does the rest, for all
+// instances: it ends downlinks, and cuts streams that nobody else does.
 func (in *Intake) tidyOnce(ctx context.Context) error {
 	var errs []error
 	var refused error
@@ -126,7 +126,8 @@ func (in *Intake) tidyOnce(ctx context.Context) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// tidyDownlinks ends downlinks, and cuts the stream of their results. If that takes no more, it begins anew.
+// tidyDownlinks ends downlinks, and cuts the stream of their results, which may have any size. If that stream takes no more, it
+// begins anew.
 func (in *Intake) tidyDownlinks(ctx context.Context) error {
 	ctx, cancel := in.redis.promptly(ctx)
 	defer cancel()
@@ -139,7 +140,21 @@ func (in *Intake) tidyDownlinks(ctx context.Context) error {
 	if err := in.redis.client.Do(ctx, in.redis.renewal(keyResults)).Error(); err != nil && !hasNoGroup(err) {
 		return err
 	}
-	return nil
+	used, err := in.usage(ctx, keyResults)
+	if err != nil || used <= maxResultBytes {
+		return err
+	}
+	_, err = in.halve(ctx, keyResults)
+	return err
+}
+
+// halve cuts the older half off a stream, and returns how many entries that were.
+func (in *Intake) halve(ctx context.Context, key string) (int64, error) {
+	entries, err := in.redis.do(ctx, "XLEN", key).AsInt64()
+	if err != nil {
+		return 0, err
+	}
+	return in.redis.do(ctx, "XTRIM", key, "MAXLEN", strconv.FormatInt(entries/2, 10)).AsInt64()
 }
 
 // A server is one that takes commands and has a limit.
@@ -217,13 +232,11 @@ func (in *Intake) cutStream(ctx context.Context, key string, m Memory) error {
 	if err != nil || used <= 2*m.share(held) {
 		return err
 	}
-	entries, err := in.redis.do(ctx, "XLEN", key).AsInt64()
-	if err != nil {
-		return err
-	}
-	n, err := in.redis.do(ctx, "XTRIM", key, "MAXLEN", strconv.FormatInt(entries/2, 10)).AsInt64()
+	n, err := in.halve(ctx, key)
 	in.count.dropped.Add(uint64(max(0, n)))
-	in.redis.log.Warn("redis is nearly full: the oldest uplinks of a customer are dropped", "stream", key, "uplinks", n)
+	if err == nil {
+		in.redis.log.Warn("redis is nearly full: the oldest uplinks of a customer are dropped", "stream", key, "uplinks", n)
+	}
 	return err
 }
 

@@ -231,7 +231,7 @@ func (p *Producer) scatter(ctx context.Context, w *writer) {
 		e.uplink(a.uplink, byAddress)
 		cmds[i] = p.redis.cmd(e.args...)
 	}
-	for i, err := range p.redis.write(ctx, true, cmds...) {
+	for i, err := range p.redis.write(ctx, cmds...) {
 		w.todo[i].err = err
 	}
 }
@@ -300,7 +300,7 @@ func (w *writer) reply(a *addition) error {
 	return err
 }
 
-// isReply tells whether an error is what Redis said, after which the connection can be used.
+// isReply reports whether an error is what Redis said, after which the connection can be used.
 func isReply(err error) bool {
 	_, is := err.(errReply)
 	return is
@@ -326,7 +326,7 @@ func (p *Producer) room(ctx context.Context, w *writer) error {
 			return nil
 		}
 		w.todo, w.later = w.later, todo
-		if pause == longest-nap { // after a second: routers that are as fast are behind for less
+		if pause == longest-nap { // after a second: routers that are as fast catch up sooner
 			p.redis.log.Warn("the intake is full: uplinks wait for routers", "partition", *full)
 		}
 		if !wait(ctx, pause) {
@@ -335,7 +335,7 @@ func (p *Producer) room(ctx context.Context, w *writer) error {
 	}
 }
 
-// full notes in w.full which partitions of w.todo have no room, and returns one of them; nil: there is none.
+// full notes in w.full which partitions of w.todo have no room, and returns one of them; nil if all have room.
 func (p *Producer) full(ctx context.Context, w *writer) (one *string, err error) {
 	clear(w.full)
 	now := time.Now().UnixNano()

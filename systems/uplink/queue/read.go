@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"contend/pace"
@@ -38,7 +39,7 @@ func (in *Intake) read(ctx context.Context, set *sourceSet) {
 	deliveries := make(chan delivery)
 	go func() {
 		defer close(deliveries)
-		f := fetcher{in: in, set: set, out: deliveries}
+		f := fetcher{in: in, set: set, out: deliveries, answers: make(chan answer)}
 		f.run(ctx)
 	}()
 	for d := range deliveries {
@@ -56,7 +57,10 @@ type fetcher struct {
 	args  []string
 	pause pace.Waiter           // of rest
 	idle  time.Duration         // how long the last pause of gather was
-	away  map[*source]time.Time // of a cluster: those whose node is not asked before then
+	away  map[*source]time.Time // those that rest, until then; they are not asked before
+
+	knocks  sync.WaitGroup
+	answers chan answer // to knocks
 
 	found   int       // entries of the last read
 	foundAt time.Time // when it ended
@@ -64,7 +68,7 @@ type fetcher struct {
 	// careful is how many entries are claimed one by one, since the reply with all of them did not come.
 	careful int
 
-	// Of the source that is being read.
+	// About the source that is being read.
 	sources []*source
 	source  *source
 	now     time.Time
@@ -84,6 +88,7 @@ type fetcher struct {
 func (f *fetcher) run(ctx context.Context) {
 	defer f.set.finish()
 	defer f.hangUp()
+	defer f.knocks.Wait()
 	f.pause, _ = pace.NewWaiter(ctx, pace.Precise)
 	defer f.pause.Close()
 	var pause backoff
@@ -129,7 +134,7 @@ func (f *fetcher) room(ctx context.Context) bool {
 		if f.in.flying.Load() < int64(f.in.cfg.InFlight) {
 			return true
 		}
-		_, changed := f.set.snapshot() // who waits reads nothing
+		_, changed := f.set.snapshot() // a reader that waits reads nothing
 		select {
 		case <-landed:
 		case <-changed:
@@ -194,8 +199,8 @@ func (f *fetcher) next(ctx context.Context, sources []*source) error {
 	return f.ask(ctx, f.args, func() error { return f.conn.streams(f) })
 }
 
-// ask sends a command on the fetcher's own connection, which it makes when there
-// is none, and gives up after an error.
+// ask sends a command on the fetcher's own connection, which it opens if
+// necessary, and gives up after an error.
 func (f *fetcher) ask(ctx context.Context, args []string, read func() error) (err error) {
 	if f.conn == nil {
 		if f.conn, err = f.in.redis.dial(ctx); err != nil {

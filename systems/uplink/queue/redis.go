@@ -77,6 +77,9 @@ func (r *Redis) connect(ctx context.Context) (err error) {
 	opt := r.Options()
 	r.single = len(opt.InitAddress) == 1 && opt.Sentinel.MasterSet == ""
 	opt.ForceSingleClient = r.single
+	if !r.single {
+		opt.Dialer.Timeout = silentFor // all commands for a server wait until a connection to it has shaken hands, whatever their contexts say
+	}
 	opt.PipelineMultiplex = -1
 	opt.ReadBufferEachConn, opt.WriteBufferEachConn = 64<<10, 64<<10
 	r.client, err = rueidis.NewClient(opt)
@@ -211,7 +214,7 @@ func hasNoGroup(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "no such key") || strings.Contains(err.Error(), "NOGROUP"))
 }
 
-// refused tells whether Redis itself, and not the way to it, said no, and would
+// refused reports whether Redis itself, and not the way to it, said no, and would
 // say it again. A client of a cluster finds out where a key has moved, and routers empty a stream that is exhausted.
 func (r *Redis) refused(err error) bool {
 	var reply *rueidis.RedisError
@@ -223,7 +226,7 @@ func (r *Redis) refused(err error) bool {
 	return (errors.As(err, &reply) || errors.As(err, &own)) && !isExhausted(err) && !redisserver.IsTransient(err.Error(), more...)
 }
 
-// wait sleeps unless ctx ends, and tells whether it slept.
+// wait sleeps unless ctx ends, and reports whether it slept.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"flag"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -73,7 +74,7 @@ func eachRealRedis(t *testing.T, test func(t *testing.T, r *Redis)) {
 	})
 }
 
-// frame makes an uplink that can be told from others.
+// frame makes an uplink that differs from all others.
 func frame(i int) *message.Uplink {
 	return &message.Uplink{
 		PHY:     []byte{0x40, byte(i), byte(i >> 8), byte(i >> 16), byte(i >> 24), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
@@ -118,6 +119,7 @@ type collector struct {
 	mu      sync.Mutex
 	in      *Intake
 	ack     bool
+	to      string // the customer for whom all is left; "": nobody
 	seen    map[int]int
 	origins []message.Origin // not acknowledged
 	most    int              // deliveries of one entry
@@ -144,9 +146,12 @@ func (c *collector) handle(uplinks []*message.Uplink) {
 		}
 		c.last = now
 	}
-	if c.ack {
+	switch {
+	case c.to != "":
+		c.in.Forward(c.to, slices.Clone(uplinks))
+	case c.ack:
 		c.in.Ack(origins)
-	} else {
+	default:
 		c.origins = append(c.origins, origins...)
 	}
 }
@@ -191,7 +196,7 @@ func (c *collector) once(t *testing.T, n int) {
 	}
 }
 
-// startIntake joins and runs; stop ends the running, and close leaves, too.
+// startIntake joins and runs; stop ends the running, and close also leaves.
 func startIntake(t *testing.T, r *Redis, cfg IntakeConfig, ack bool) (c *collector, stop func()) {
 	t.Helper()
 	in, err := NewIntake(t.Context(), r, cfg)

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ type relay[T any] struct {
 	in    *Intake
 	what  string                           // it does, for the log
 	write func(context.Context, []T) error // is repeated until it returns nil
-	drop  func([]T)                        // takes what there is no room for
+	drop  func([]T)                        // takes what does not fit
 
 	mu      sync.Mutex
 	list    []T       // those that are being written included
@@ -40,9 +41,9 @@ func (in *Intake) relayTo(s *source, write func(context.Context, *source, []*mes
 		write: func(ctx context.Context, uplinks []*message.Uplink) error { return write(ctx, s, uplinks) }}
 }
 
-// add leaves items to be written. It waits while more than relayAtOnce of them are there and the server takes them, so that
-// who reads is not far ahead of who writes. If there is no room it waits for some. If the relay is stuck then, it drops the items
-// instead, but only in a cluster: a single server that is away stops everything anyway.
+// add leaves items to be written. It waits while more than relayAtOnce of them wait and the server takes them, so
+// that the reader is not far ahead of the writer. Without room it waits for some. If the relay is stuck then, it
+// drops the items instead, but only in a cluster: a single server that is away stops everything anyway.
 func (r *relay[T]) add(items []T) {
 	for {
 		written := r.written.wait()
@@ -71,9 +72,9 @@ func (r *relay[T]) add(items []T) {
 	}
 }
 
-// take puts as many of the items into the list as there is room for. All relays together hold at most relayShare of the
-// entries in flight, and each of them as many as places are left for the others, so that no stream takes the last place. An
-// empty relay always takes some. It returns how many are there then, and since when none was written.
+// take puts as many of the items into the list as fit. All relays together hold at most relayShare of the entries in
+// flight, and each of them as many as places are left for the others, so that no stream takes the last place. An
+// empty relay always takes some. It returns how many wait then, and since when none was written.
 func (r *relay[T]) take(items []T) (n, left int, idle time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +125,7 @@ func (r *relay[T]) next(written int) []T {
 	return r.list[:min(len(r.list), relayAtOnce)]
 }
 
-// flush waits until all that is in the list now is written, and tells whether it is: not if the relay is stuck or ctx ends.
+// flush waits until all that is in the list now is written, and reports whether it is: not if the relay is stuck or ctx ends.
 func (r *relay[T]) flush(ctx context.Context) bool {
 	r.mu.Lock()
 	all := r.done + uint64(len(r.list))
@@ -148,7 +149,7 @@ func (r *relay[T]) flush(ctx context.Context) bool {
 	}
 }
 
-// flush waits until what was forwarded by now is in the streams of customers, and tells whether it is. It does not wait
+// flush waits until what was forwarded by now is in the streams of customers, and reports whether it is. It does not wait
 // for relays that are stuck.
 func (in *Intake) flush(ctx context.Context) bool {
 	all := true
@@ -156,6 +157,15 @@ func (in *Intake) flush(ctx context.Context) bool {
 		all = s.relay.flush(ctx) && all
 	}
 	return all
+}
+
+// stuck reports whether uplinks have waited for long for the server of a customer's stream.
+func (in *Intake) stuck() bool {
+	return slices.ContainsFunc(in.all(), func(s *source) bool {
+		s.relay.mu.Lock()
+		defer s.relay.mu.Unlock()
+		return len(s.relay.list) > 0 && time.Since(s.relay.moved) > stuckAfter
+	})
 }
 
 // background starts a goroutine that Close waits for, unless the intake is being closed.

@@ -30,17 +30,17 @@ const (
 
 // Connections is how many connections of customers, streams included, may be open.
 type Connections struct {
-	// Max bounds them in all, PerAddress those of one IPv4 address or one IPv6 network
-	// of 64 bits. Beyond them the one that has been idle for longest is closed; where
-	// none is idle, only operators are answered. The zeros are in the words of the flags.
+	// Max bounds them in all, PerAddress those of one IPv4 address or one IPv6 network of
+	// 64 bits. Beyond them the one that has been idle for longest is closed; if none is
+	// idle, only operators are answered. The zeros are in the words of the flags.
 	Max         int           `flag:"max-conns" min:"0" words:"connections at a time; 0 means three quarters of the files that may be open, at most 10000"`
 	PerAddress  int           `flag:"max-conns-per-address" min:"0" words:"connections of one IP address (IPv6: /64) at a time; 0 means half of all"`
 	IdleTimeout time.Duration `flag:"idle-timeout" default:"2m" above:"0s" words:"how long a connection may wait for a request"`
 }
 
-// A front accepts connections as a listener does, knows which of them are idle and
+// A listener is a net.Listener that knows which of its connections are idle, and
 // closes those to make room. Where nothing is idle it lets some in for operators.
-type front struct {
+type listener struct {
 	net.Listener
 	log *slog.Logger
 
@@ -49,10 +49,10 @@ type front struct {
 	spare      pool
 	addresses  map[netip.Addr]*pool
 	perAddress int
-	counts     frontCounts
+	counts     listenerCounts
 }
 
-type frontCounts struct{ accepted, evicted, refused, failures int64 }
+type listenerCounts struct{ accepted, evicted, refused, failures int64 }
 
 // A pool is a bounded number of connections.
 type pool struct {
@@ -60,12 +60,12 @@ type pool struct {
 	idle       list.List // of *connection, those that wait for a request, the longest first
 }
 
-// A connection is one that a front accepted.
+// A connection is one that a listener accepted.
 type connection struct {
 	*net.TCPConn
-	front   *front
-	address netip.Addr // of its pool
-	places  []place    // none: it is closed
+	listener *listener
+	address  netip.Addr // of its pool
+	places   []place    // none: it is closed
 }
 
 type place struct {
@@ -73,7 +73,7 @@ type place struct {
 	idle *list.Element // nil: it is busy
 }
 
-func newFront(l net.Listener, c Connections, log *slog.Logger) (*front, error) {
+func newListener(from net.Listener, c Connections, log *slog.Logger) (*listener, error) {
 	most := connsMost
 	if files := maxFiles(); files > 0 {
 		most = files * 3 / 4 // the others are for Redis, the database and the spare
@@ -87,27 +87,27 @@ func newFront(l net.Listener, c Connections, log *slog.Logger) (*front, error) {
 	if c.PerAddress == 0 {
 		c.PerAddress = max(1, c.Max/2)
 	}
-	return &front{Listener: l, log: log, all: pool{most: c.Max}, spare: pool{most: spareConns},
+	return &listener{Listener: from, log: log, all: pool{most: c.Max}, spare: pool{most: spareConns},
 		addresses: map[netip.Addr]*pool{}, perAddress: c.PerAddress}, nil
 }
 
 // Accept returns the next connection that there is room for. Its error is that the
 // listener is closed; others are survived.
-func (f *front) Accept() (net.Conn, error) {
+func (l *listener) Accept() (net.Conn, error) {
 	for failing := false; ; {
-		conn, err := f.Listener.Accept()
+		conn, err := l.Listener.Accept()
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return nil, err
 		case err != nil:
 			if !failing {
-				f.log.Warn("connections cannot be accepted", "error", err)
+				l.log.Warn("connections cannot be accepted", "error", err)
 			}
 			failing = true
-			f.failed(err)
+			l.failed(err)
 		default:
 			failing = false
-			if c := f.admit(conn.(*net.TCPConn), conn.RemoteAddr().(*net.TCPAddr).AddrPort().Addr()); c != nil {
+			if c := l.admit(conn.(*net.TCPConn), conn.RemoteAddr().(*net.TCPAddr).AddrPort().Addr()); c != nil {
 				return c, nil
 			}
 		}
@@ -115,33 +115,33 @@ func (f *front) Accept() (net.Conn, error) {
 }
 
 // failed makes room where files ran out, or else waits.
-func (f *front) failed(err error) {
-	f.mu.Lock()
-	f.counts.failures++
-	again := (errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)) && f.evict(&f.all)
-	f.mu.Unlock()
+func (l *listener) failed(err error) {
+	l.mu.Lock()
+	l.counts.failures++
+	again := (errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)) && l.evict(&l.all)
+	l.mu.Unlock()
 	if !again {
 		time.Sleep(acceptAgain)
 	}
 }
 
 // admit takes a connection in, or closes it and returns nil.
-func (f *front) admit(tcp *net.TCPConn, from netip.Addr) *connection {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := &connection{TCPConn: tcp, front: f, address: network(from)}
-	address := f.addresses[c.address]
+func (l *listener) admit(tcp *net.TCPConn, from netip.Addr) *connection {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := &connection{TCPConn: tcp, listener: l, address: network(from)}
+	address := l.addresses[c.address]
 	if address == nil {
-		address = &pool{most: f.perAddress}
+		address = &pool{most: l.perAddress}
 	}
 	switch {
-	case f.room(address) && f.room(&f.all):
-		f.addresses[c.address] = address
-		c.places = []place{{pool: &f.all}, {pool: address}}
-	case f.room(&f.spare):
-		c.places = []place{{pool: &f.spare}}
+	case l.room(address) && l.room(&l.all):
+		l.addresses[c.address] = address
+		c.places = []place{{pool: &l.all}, {pool: address}}
+	case l.room(&l.spare):
+		c.places = []place{{pool: &l.spare}}
 	default:
-		f.counts.refused++
+		l.counts.refused++
 		_ = tcp.Close() // nothing was written
 		return nil
 	}
@@ -149,7 +149,7 @@ func (f *front) admit(tcp *net.TCPConn, from netip.Addr) *connection {
 		c.places[i].pool.open++
 	}
 	c.setIdle(true)
-	f.counts.accepted++
+	l.counts.accepted++
 	return c
 }
 
@@ -163,11 +163,11 @@ func network(a netip.Addr) netip.Addr {
 	return a
 }
 
-// room makes room for one more in a pool, and says whether there is.
-func (f *front) room(p *pool) bool { return p.open < p.most || f.evict(p) }
+// room makes room for one more in a pool, and reports whether there is.
+func (l *listener) room(p *pool) bool { return p.open < p.most || l.evict(p) }
 
 // evict closes the connection of a pool that has been idle for longest, if any is.
-func (f *front) evict(p *pool) bool {
+func (l *listener) evict(p *pool) bool {
 	oldest := p.idle.Front()
 	if oldest == nil {
 		return false
@@ -175,15 +175,15 @@ func (f *front) evict(p *pool) bool {
 	c := oldest.Value.(*connection)
 	c.leave()
 	_ = c.TCPConn.Close() // nobody waits for an answer on it
-	f.counts.evicted++
+	l.counts.evicted++
 	return true
 }
 
 // changed is the ConnState of the HTTP server. A new connection is idle until its
 // first request was read.
-func (f *front) changed(conn net.Conn, state http.ConnState) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (l *listener) changed(conn net.Conn, state http.ConnState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	switch state {
 	case http.StateIdle:
 		conn.(*connection).setIdle(true)
@@ -211,17 +211,17 @@ func (c *connection) leave() {
 	for _, p := range c.places {
 		p.pool.open--
 	}
-	if address := c.front.addresses[c.address]; address != nil && address.open == 0 {
-		delete(c.front.addresses, c.address)
+	if address := c.listener.addresses[c.address]; address != nil && address.open == 0 {
+		delete(c.listener.addresses, c.address)
 	}
 	c.places = nil
 }
 
 // Close closes the connection and makes room.
 func (c *connection) Close() error {
-	c.front.mu.Lock()
+	c.listener.mu.Lock()
 	c.leave()
-	c.front.mu.Unlock()
+	c.listener.mu.Unlock()
 	return c.TCPConn.Close()
 }
 
@@ -233,11 +233,11 @@ func (c *connection) NetConn() net.Conn { return c.TCPConn }
 type spareKey struct{}
 
 // context is the ConnContext of the HTTP server.
-func (f *front) context(ctx context.Context, conn net.Conn) context.Context {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (l *listener) context(ctx context.Context, conn net.Conn) context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	places := conn.(*connection).places
-	return context.WithValue(ctx, spareKey{}, len(places) > 0 && places[0].pool == &f.spare)
+	return context.WithValue(ctx, spareKey{}, len(places) > 0 && places[0].pool == &l.spare)
 }
 
 // forOperators has spare connections serve one request of operators each.

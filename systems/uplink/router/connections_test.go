@@ -50,10 +50,10 @@ func isOpen(c *connection) bool { return len(c.places) > 0 }
 
 // Room is made by those that have been idle for longest, of an address that has too
 // many by its own.
-func TestFrontMakesRoom(t *testing.T) {
+func TestListenerMakesRoom(t *testing.T) {
 	t.Parallel()
 	pair := pairs(t)
-	f, err := newFront(nil, Connections{Max: 4, PerAddress: 3}, slog.New(slog.DiscardHandler))
+	f, err := newListener(nil, Connections{Max: 4, PerAddress: 3}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,17 +102,17 @@ func TestFrontMakesRoom(t *testing.T) {
 	if n := enter("192.0.2.3"); n.places[0].pool != &f.all || len(f.addresses) != 2 { // of 5, 6, 7 and of this one
 		t.Errorf("%+v, %d addresses", n.places, len(f.addresses))
 	}
-	want := frontCounts{accepted: 10, evicted: 4}
+	want := listenerCounts{accepted: 10, evicted: 4}
 	if f.counts != want {
 		t.Errorf("%+v, want %+v", f.counts, want)
 	}
 }
 
 // The spare ones make room for each other, too, and are refused when all are busy.
-func TestFrontSpare(t *testing.T) {
+func TestListenerSpare(t *testing.T) {
 	t.Parallel()
 	pair := pairs(t)
-	f, err := newFront(nil, Connections{Max: 1}, slog.New(slog.DiscardHandler))
+	f, err := newListener(nil, Connections{Max: 1}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestFrontSpare(t *testing.T) {
 	f.changed(f.admit(pair(), from), http.StateHijacked)
 	first := f.admit(pair(), from)
 	for range spareConns {
-		f.changed(f.admit(pair(), from), http.StateActive) // the last in the place of the first
+		f.changed(f.admit(pair(), from), http.StateActive) // the last one replaces the first
 	}
 	if isOpen(first) || f.spare.open != spareConns || f.counts.refused != 0 {
 		t.Errorf("first open: %v, %d spare, %+v", isOpen(first), f.spare.open, f.counts)
@@ -137,10 +137,10 @@ func TestMaxConns(t *testing.T) {
 		t.Skip("how many files may be open is not known here")
 	}
 	log := slog.New(slog.DiscardHandler)
-	if _, err := newFront(nil, Connections{Max: files*3/4 + 1}, log); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("expected 0 to %d", files*3/4)) {
+	if _, err := newListener(nil, Connections{Max: files*3/4 + 1}, log); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("expected 0 to %d", files*3/4)) {
 		t.Error(err)
 	}
-	f, err := newFront(nil, Connections{}, log)
+	f, err := newListener(nil, Connections{}, log)
 	if want := min(files*3/4, connsMost); err != nil || f.all.most != want || f.perAddress != want/2 {
 		t.Errorf("%+v, %v, want %d", f, err, want)
 	}
@@ -173,7 +173,7 @@ func TestAcceptFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		f, err := newFront(&failing{l, 2, tt.err}, Connections{}, slog.New(slog.DiscardHandler))
+		f, err := newListener(&failing{l, 2, tt.err}, Connections{}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +220,7 @@ func get(t *testing.T, address, path string) (net.Conn, *http.Response) {
 	return c, response
 }
 
-// With streams on all connections operators are answered, and nobody else.
+// With streams on all connections only operators are answered.
 func TestFullOfStreams(t *testing.T) {
 	s := start(t, "", func(c *Config) { c.Connections = Connections{Max: 2, PerAddress: 2} })
 	address := s.config.Listener.Addr().String()
@@ -249,7 +249,7 @@ type deadlines struct {
 func (d *deadlines) SetReadDeadline(t time.Time) error  { d.reading = t; return nil }
 func (d *deadlines) SetWriteDeadline(t time.Time) error { return nil }
 
-// Nobody waits for a body without a valid token, nor on a spare connection.
+// The body of a request is not waited for without a valid token, and not on a spare connection.
 func TestWhoseBodyIsRead(t *testing.T) {
 	t.Parallel()
 	known, err := api.ParseTokens(strings.NewReader(tokens))

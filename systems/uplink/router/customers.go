@@ -18,10 +18,10 @@ import (
 // ones beyond it are given up.
 const defaultHeld = 50_000
 
-// What the router holds, in multiples of what it may hold of one customer, so that
-// customers who read slowly or do not answer do not keep it from reading for others.
-// Beside what waits in memory and what is unanswered, uplinks are in flight whose
-// copies are awaited, whose acknowledgement is on its way, and that wait for the streams of customers.
+// What the router holds, in multiples of what it may hold of one customer, so that customers who read
+// slowly or do not answer do not keep it from reading for others. In flight are, in addition to what
+// waits in memory and what is unanswered, uplinks whose copies are awaited, whose acknowledgement is
+// on its way, and that wait for the streams of customers.
 const (
 	mostUnsent   = 2
 	mostHeld     = 4
@@ -81,7 +81,7 @@ func (r *Router) outboxConfig(customer string) outbox.Config {
 	return outbox.Config{
 		Trust:       trust,
 		MaxMessages: r.config.Held,
-		Room:        &r.room,
+		Room:        &r.outboxes,
 		Secret:      r.secret,
 		Settled:     func(list []*message.Uplink, _ outbox.Outcome) { r.settled(list) },
 		Solved:      r.solved,
@@ -148,11 +148,12 @@ const (
 
 // straighten has what is new go to the outbox directly, whenever all that went by way of the stream was read.
 func (r *Router) straighten(ctx context.Context, name string, c *customer) {
+	caughtUp := func() (bool, error) { return r.intake.CaughtUp(ctx, name) }
 	for pause := straightAgain; ctx.Err() == nil; {
 		switch {
 		case r.crowded(c):
 			sleep(ctx, straightAgain)
-		case r.straight(ctx, name, c):
+		case c.straight(ctx, caughtUp):
 			pause = straightAgain
 			select {
 			case <-c.aside:
@@ -165,26 +166,25 @@ func (r *Router) straighten(ctx context.Context, name string, c *customer) {
 	}
 }
 
-// straight has nothing more go by way of the stream, if what is there is read in a moment. Who holds order holds up other
-// customers, so the server of this one's stream has to have answered just before.
-func (r *Router) straight(ctx context.Context, name string, c *customer) bool {
+// straight has messages bypass the stream, if what is in it is read in a moment. Holding the order holds up other
+// customers, so the server of this one's stream has to have answered just before, and is not asked again if it does not.
+func (c *customer) straight(ctx context.Context, caughtUp func() (bool, error)) bool {
 	c.order.Lock()
 	direct := c.direct
 	c.order.Unlock()
-	if direct {
-		return true
-	}
-	if _, err := r.intake.CaughtUp(ctx, name); err != nil {
-		return false
+	if !direct {
+		if _, err := caughtUp(); err != nil {
+			return false
+		}
 	}
 	c.order.Lock()
 	defer c.order.Unlock()
 	for attempt := 0; attempt < 5 && !c.direct; attempt++ {
-		caughtUp, err := r.intake.CaughtUp(ctx, name)
-		if err != nil {
+		var err error
+		if c.direct, err = caughtUp(); err != nil {
 			return false
 		}
-		if c.direct = caughtUp; !c.direct {
+		if !c.direct {
 			sleep(ctx, time.Millisecond)
 		}
 	}
@@ -250,14 +250,14 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// crowded says whether so many messages wait to be sent that further ones should wait in
-// Redis: more than need to, or more than there are places left for the others. Who has
-// none may always have some.
+// crowded reports whether so many messages wait to be sent that further ones should wait in
+// Redis: more than need to, or more than there are places left for the others. A
+// customer with none may always have some.
 func (r *Router) crowded(c *customer) bool { return r.fills(c, 1) }
 
-// fills says whether so many times as many as wait would be too many.
+// fills reports whether so many times as many as wait would be too many.
 func (r *Router) fills(c *customer, times int) bool {
-	waiting, left := c.box.Waiting(), mostUnsent*r.config.Held-r.room.Unsent()
+	waiting, left := c.box.Waiting(), mostUnsent*r.config.Held-r.outboxes.Unsent()
 	return waiting > 0 && times*waiting >= min(r.config.Held*2/5, left)
 }
 
@@ -297,7 +297,7 @@ func (r *Router) relieve() {
 	}
 }
 
-func (r *Router) tooMany() int { return r.room.Held() - mostHeld*r.config.Held }
+func (r *Router) tooMany() int { return r.outboxes.Held() - mostHeld*r.config.Held }
 
 func (c *customer) here() bool {
 	c.mu.Lock()

@@ -38,8 +38,8 @@ func take(t *testing.T, c *outbox.Conn, n int) (taken []message.Upstream) {
 }
 
 // Eight customers answer nothing: each may leave 100 messages unanswered, and all of
-// them 400 together, so that each comes to have 50. A ninth one answers, and nothing
-// of it is given up; nor of a tenth, who left less than its share.
+// them 400 together, so that each comes to have 50. A ninth one answers, and none of
+// its messages are given up, as are none of a tenth, which left less than its share.
 func TestUnansweredIsShared(t *testing.T) {
 	t.Parallel()
 	s := start(t, "", func(c *Config) { c.Held, c.Trust.Start = 100, 2 })
@@ -61,7 +61,7 @@ func TestUnansweredIsShared(t *testing.T) {
 		for _, u := range take(t, conns[silent], each) {
 			conns[silent].Answer([]message.Answer{{Transaction: u.Transaction, DevEUI: device.DevEUI, MIC: micOf(&u, device)}})
 		}
-		if held := s.room.Held(); held > 400 {
+		if held := s.outboxes.Held(); held > 400 {
 			t.Fatalf("%d are held, want 400 at most", held)
 		}
 	}
@@ -81,8 +81,8 @@ func TestUnansweredIsShared(t *testing.T) {
 	}
 }
 
-// Of customers who take nothing 200 messages may wait in memory, and of each one 40
-// and as many as places are left. One message of each always may.
+// For customers who take nothing 200 messages may wait in memory, and for each of
+// them 40 and as many as places are left. One message of each always may.
 func TestWaitingIsShared(t *testing.T) {
 	t.Parallel()
 	s := start(t, "", func(c *Config) { c.Held = 100 })
@@ -113,7 +113,7 @@ func TestSlowCustomerIsReadInStretches(t *testing.T) {
 	}
 	s.send(frames...)
 	s.until("all wait in Redis", func() bool { return s.intake.Stats().Forwarded == n })
-	begun := func() (times int) { // each time the group is made, unless it is there
+	begun := func() (times int) { // each time the group is made, unless it exists
 		for line := range strings.Lines(redis.Do("INFO", "commandstats")) {
 			if _, about, ok := strings.Cut(line, "cmdstat_xgroup|create:calls="); ok {
 				fmt.Sscan(strings.ReplaceAll(about, ",", " "), &times)
@@ -185,4 +185,25 @@ func TestSilentCustomersHoldNobodyUp(t *testing.T) {
 			t.Errorf("%d uplinks made room, want %d at least", n, most)
 		}
 	})
+}
+
+// Whoever asks whether a stream was read up holds up other customers, and does not ask again if nobody answers.
+func TestGoingStraight(t *testing.T) {
+	for replies, want := range map[string]struct { // y: all was read, n: not yet, e: nobody answers
+		asked    int
+		straight bool
+	}{
+		"e": {1, false}, "yy": {2, true}, "nny": {3, true}, "nnnnnn": {6, false}, "ne": {2, false}, "yne": {3, false},
+	} {
+		asked, c := 0, &customer{}
+		straight := c.straight(t.Context(), func() (bool, error) {
+			if asked++; asked > len(replies) || replies[asked-1] == 'e' {
+				return false, io.EOF
+			}
+			return replies[asked-1] == 'y', nil
+		})
+		if asked != want.asked || straight != want.straight || c.direct != straight {
+			t.Errorf("%s: asked %d times, straight %v", replies, asked, straight)
+		}
+	}
 }

@@ -15,9 +15,10 @@ import (
 	"contend/systems/uplink/table/tabletest"
 )
 
-// Routers on one Redis need a table that each tells the others of: another one is
-// refused beside a router with SQLite, and a router with SQLite beside any other.
-func TestRoutersBesideSQLite(t *testing.T) {
+// Routers on one Redis need a table through which they hear of each other's
+// changes: a router with another table is refused next to one with SQLite, and
+// one with SQLite next to any other.
+func TestRoutersAndSQLite(t *testing.T) {
 	t.Parallel()
 	all, shared := t, ""
 	postgres := func(t *testing.T) string {
@@ -71,7 +72,7 @@ func TestRoutersBesideSQLite(t *testing.T) {
 			if !tt.refused {
 				return
 			}
-			// Who was refused leaves no trace: it may come when the other has gone.
+			// A refused router leaves no trace: it may start when the other has gone.
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}

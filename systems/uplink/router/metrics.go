@@ -43,7 +43,7 @@ func (snapshot) Describe(chan<- *prometheus.Desc) {}
 
 func (s snapshot) Collect(ch chan<- prometheus.Metric) {
 	to := sender(ch)
-	for f := range fates {
+	for f := range fateCount {
 		to.count("uplinks_total", "Uplinks, by what the router did with them.", s.fates[f].Load(), "fate", f.String())
 	}
 	to.intake(s.intake.Stats())
@@ -53,7 +53,7 @@ func (s snapshot) Collect(ch chan<- prometheus.Metric) {
 	to.outboxes(s.boxStats())
 	to.gauge("gateway_clocks_off", "Gateways whose clock is off by more than 2 s, or whose entries come so late.", s.clocks.off())
 	to.streams(s.streams.Stats())
-	to.front(s.front)
+	to.connections(s.listener)
 	to.gauge("table_devices", "Devices in the routing table, of all customers.", s.config.Table.Len())
 	to.gauge("table_heard", "1 while changes of the routing table by other routers are heard, else 0.", map[bool]int{true: 1}[s.config.Table.Hears()])
 	to.gauge("chores_waiting", "Changes of the routing table that follow from traffic and wait for the database.", s.chores.len())
@@ -166,16 +166,16 @@ func (to sender) outboxes(s outbox.Stats) {
 	to.histogram("answer_seconds", "Time from the last delivery to the answer.", s.AnswerTime, 1e-6)
 }
 
-func (to sender) front(f *front) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	to.gauge("http_connections", "Open connections, streams included, by kind.", f.all.open, "kind", "usual")
-	to.gauge("http_connections", "Open connections, streams included, by kind.", f.spare.open, "kind", "spare")
-	to.gauge("http_connections_idle", "Open connections that wait for a request.", f.all.idle.Len()+f.spare.idle.Len())
-	for event, n := range map[string]int64{"accepted": f.counts.accepted, "evicted": f.counts.evicted, "refused": f.counts.refused} {
+func (to sender) connections(l *listener) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	to.gauge("http_connections", "Open connections, streams included, by kind.", l.all.open, "kind", "usual")
+	to.gauge("http_connections", "Open connections, streams included, by kind.", l.spare.open, "kind", "spare")
+	to.gauge("http_connections_idle", "Open connections that wait for a request.", l.all.idle.Len()+l.spare.idle.Len())
+	for event, n := range map[string]int64{"accepted": l.counts.accepted, "evicted": l.counts.evicted, "refused": l.counts.refused} {
 		to.count("http_connections_total", "Connections that were accepted, idle ones of them closed to make room, and ones closed at once.", n, "event", event)
 	}
-	to.count("http_accept_errors_total", "Failures to accept a connection, as when files run out.", f.counts.failures)
+	to.count("http_accept_errors_total", "Failures to accept a connection, as when files run out.", l.counts.failures)
 }
 
 func (to sender) streams(s stream.Stats) {

@@ -14,8 +14,8 @@ import (
 	"contend/systems/uplink/table/tabletest"
 )
 
-// What a customer was sent and did not answer comes again where it connects next: at another router at once, and at
-// any after a while, when the router that sent it holds it no more.
+// Messages that a customer got and did not answer come again where it connects next: at another router at once, and
+// at any after a while, when the router that sent them no longer holds them.
 func TestCustomerMoves(t *testing.T) {
 	t.Parallel()
 	redis := openRedis(t, redistest.Start(t).URL())
@@ -59,7 +59,7 @@ func TestCustomerMoves(t *testing.T) {
 func TestCustomerStaysAway(t *testing.T) {
 	t.Parallel()
 	const waited, straight = 10, 3
-	s := start(t, redistest.Start(t).URL(), func(c *Config) { c.Hold, c.Backlog, c.Trust.Start = time.Millisecond, waited+straight, 2 })
+	s := start(t, redistest.Start(t).URL(), func(c *Config) { c.Hold, c.Backlog = time.Millisecond, waited+straight })
 	d := s.insert(acme, 0)
 	for i := range uint32(waited) {
 		s.send(frame(d, i))

@@ -19,8 +19,8 @@ const (
 	reachFor = time.Second
 )
 
-// A reach is whether what a router works with answers. The zero value knows nothing.
-type reach struct {
+// reachability is whether what a router works with answers. The zero value knows nothing.
+type reachability struct {
 	mu       sync.Mutex
 	looked   time.Time
 	redis    bool
@@ -29,19 +29,19 @@ type reach struct {
 
 // reachable asks Redis and the database, unless somebody just did.
 func (r *Router) reachable() (redis bool, database error) {
-	r.reach.mu.Lock()
-	defer r.reach.mu.Unlock()
-	if r.reach.looked.IsZero() || time.Since(r.reach.looked) >= reachFor {
+	r.backends.mu.Lock()
+	defer r.backends.mu.Unlock()
+	if r.backends.looked.IsZero() || time.Since(r.backends.looked) >= reachFor {
 		// Not with the caller's context: one who leaves says nothing about Redis.
 		ctx, cancel := context.WithTimeout(r.working, reachWait)
 		defer cancel()
 		var group sync.WaitGroup
-		group.Go(func() { r.reach.redis = r.config.Redis.Ping(ctx) == nil })
-		group.Go(func() { r.reach.database = r.config.Table.Ping(ctx) })
+		group.Go(func() { r.backends.redis = r.config.Redis.Ping(ctx) == nil })
+		group.Go(func() { r.backends.database = r.config.Table.Ping(ctx) })
 		group.Wait()
-		r.reach.looked = time.Now()
+		r.backends.looked = time.Now()
 	}
-	return r.reach.redis, r.reach.database
+	return r.backends.redis, r.backends.database
 }
 
 // answerReady refuses customers that would get nothing here: without Redis there

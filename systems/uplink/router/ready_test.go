@@ -62,14 +62,14 @@ func TestReady(t *testing.T) {
 	})
 }
 
-// With a full disk routing goes on, and the text says what is wrong.
+// If the disk is full routing goes on, and the text says what is wrong.
 func TestReadyWithAFullDisk(t *testing.T) {
 	t.Parallel()
 	s := start(t, "", nil)
 	for full, want := range map[error]string{nil: "ready\n", table.ErrFull: "The disk of the database is full", table.ErrUnavailable: "The database does not answer"} {
-		s.reach.mu.Lock()
-		s.reach.looked, s.reach.redis, s.reach.database = time.Now().Add(time.Hour), true, full
-		s.reach.mu.Unlock()
+		s.backends.mu.Lock()
+		s.backends.looked, s.backends.redis, s.backends.database = time.Now().Add(time.Hour), true, full
+		s.backends.mu.Unlock()
 		status, text := ready(t, s.config.Listener.Addr().String())
 		if status != http.StatusOK || !strings.Contains(text, want) || (text == "ready\n") != (full == nil) {
 			t.Errorf("%v: %d %q, want %q", full, status, text, want)
@@ -114,13 +114,13 @@ func TestReadyWhenRedisIsFull(t *testing.T) {
 func TestReadyAsksOnce(t *testing.T) {
 	s := start(t, "", nil)
 	s.reachable()
-	looked := s.reach.looked
+	looked := s.backends.looked
 	var group sync.WaitGroup
 	for range 50 {
 		group.Go(func() { s.reachable() })
 	}
 	group.Wait()
-	if now := s.reach.looked; now != looked && now.Sub(looked) < reachFor {
+	if now := s.backends.looked; now != looked && now.Sub(looked) < reachFor {
 		t.Errorf("asked again after %v", now.Sub(looked))
 	}
 }

@@ -21,12 +21,12 @@ const (
 	malformed               // no frame of LoRaWAN
 	notAnUplink             // a downlink's type, or a proprietary one
 	unroutable              // of no device that is known
-	suspended               // of devices with too many wrong solutions
-	fates
+	suspended               // devices suspended after too many wrong answers to a challenge
+	fateCount
 )
 
 func (f fate) String() string {
-	return [fates]string{"routed", "duplicate", "malformed", "not_an_uplink", "unroutable", "suspended"}[f]
+	return [fateCount]string{"routed", "duplicate", "malformed", "not_an_uplink", "unroutable", "suspended"}[f]
 }
 
 // handle takes what the intake read. It is called by several goroutines.
@@ -63,7 +63,7 @@ func (r *Router) passDue() (next time.Duration) {
 func (r *Router) pass(uplinks []*message.Uplink) {
 	var room [8]table.Row
 	lots := map[table.Customer][]outbox.Message{}
-	var ends [fates][]*message.Uplink
+	var ends [fateCount][]*message.Uplink
 	r.warm(uplinks)
 	for _, u := range uplinks {
 		rows, what := r.rows(room[:0], u)

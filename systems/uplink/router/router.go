@@ -28,8 +28,8 @@ import (
 	"contend/systems/uplink/table"
 )
 
-// A Config says what a router works with. What does not say what zero means, but Dedup
-// and Trust, must be set.
+// A Config says what a router works with. Every field whose comment does not say what
+// zero means must be set, except Dedup and Trust.
 type Config struct {
 	Redis  *queue.Redis
 	Table  *table.Table
@@ -39,7 +39,7 @@ type Config struct {
 	Connections Connections
 	// Instance is the name of this router among those on one Redis.
 	Instance string `flag:"instance" words:"*name* among several routers, kept over a restart; none: host and port"`
-	// Partitions of the intake, where it has none yet; 0: the queue's default.
+	// Partitions of the intake, if it has none yet; 0: the queue's default.
 	Partitions int `flag:"partitions" min:"0" max:"1024" words:"*number* of streams of the intake, where Redis has none yet (default 8)"`
 	// Linger is the least time between two reads of the intake under load.
 	Linger time.Duration `flag:"linger" default:"300us" min:"0s" max:"1s" words:"least *time* between two reads under load: less is sooner, and costs CPU"`
@@ -53,7 +53,7 @@ type Config struct {
 	// transaction; 0: 60 s. Clients wait for up to 30 s before they connect again.
 	Hold  time.Duration
 	Dedup Dedup
-	// Trust is how challenges change; its Initial is not asked.
+	// Trust is how challenges change; its Initial is ignored.
 	Trust outbox.TrustConfig
 	// DrainTimeout is how long customers may take, at the end, to answer what they
 	// were sent, and a database that is away to come back.
@@ -69,20 +69,21 @@ type Router struct {
 	clocks    *clocks
 	passing   sync.Mutex // frames whose copies were awaited
 	downlinks *downlinks
-	told      string // the newest result of a downlink that others sent
-	streams   *stream.Server
-	front     *front
-	http      *http.Server
-	fates     [fates]atomic.Int64
-	ready     atomic.Bool
-	reach     reach
-	metrics   *metrics
+	// lastResult is the newest result of a downlink, by its place in Redis, from before this router began to read them.
+	lastResult string
+	streams    *stream.Server
+	listener   *listener
+	http       *http.Server
+	fates      [fateCount]atomic.Int64 // uplinks, by what became of them
+	ready      atomic.Bool
+	backends   reachability // of Redis and the database
+	metrics    *metrics
 	// working ends when nothing may be handed on any more, after the drain.
-	working context.Context
-	stop    context.CancelFunc
-	chores  *chores
-	room    outbox.Room // of all customers
-	secret  outbox.Secret
+	working  context.Context
+	stop     context.CancelFunc
+	chores   *chores
+	outboxes outbox.Room // what those of all customers hold together
+	secret   outbox.Secret
 	// receivers read the streams of customers.
 	receivers sync.WaitGroup
 
@@ -97,7 +98,7 @@ func New(ctx context.Context, c Config) (*Router, error) {
 	r.chores = newChores(c.Table, r.trust, c.Log)
 	r.working, r.stop = context.WithCancel(context.Background())
 	var err error
-	if r.front, err = newFront(c.Listener, c.Connections, c.Log); err != nil {
+	if r.listener, err = newListener(c.Listener, c.Connections, c.Log); err != nil {
 		return nil, fmt.Errorf("router: %w", err)
 	}
 	r.intake, err = queue.NewIntake(ctx, c.Redis, queue.IntakeConfig{Instance: c.Instance, Partitions: c.Partitions,
@@ -107,7 +108,7 @@ func New(ctx context.Context, c Config) (*Router, error) {
 		err = fmt.Errorf("%w; SQLite is for one router, several need PostgreSQL", err)
 	}
 	if err == nil { // before anything can be sent
-		r.told, err = c.Redis.LastResult(ctx)
+		r.lastResult, err = c.Redis.LastResult(ctx)
 	}
 	if err == nil {
 		r.secret, err = c.Redis.Secret(ctx)
@@ -126,13 +127,13 @@ func New(ctx context.Context, c Config) (*Router, error) {
 		},
 		Opened: r.opened,
 		Closed: r.closed,
-		// Shorter than the deadline of an answer: what is stuck behind a stalled
-		// socket is delivered on another one instead of counting as unanswered.
+		// Shorter than the deadline of an answer: what is stuck at a stalled socket is
+		// delivered on another one instead of counting as unanswered.
 		WriteTimeout: 50 * time.Second,
 		Log:          c.Log,
 	})
 	r.metrics = newMetrics(r)
-	r.http = &http.Server{Handler: r.handler(), ConnState: r.front.changed, ConnContext: r.front.context,
+	r.http = &http.Server{Handler: r.handler(), ConnState: r.listener.changed, ConnContext: r.listener.context,
 		// The API replaces the limits of a body and an answer by its own, and streams have none.
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
 		IdleTimeout: c.Connections.IdleTimeout, MaxHeaderBytes: api.MaxHeaderBytes,
@@ -156,13 +157,13 @@ func (r *Router) Serve(ctx context.Context) error {
 			}
 		})
 	}
-	run("http", func() error { return ignoreClosed(r.http.Serve(r.front)) })
+	run("http", func() error { return ignoreClosed(r.http.Serve(r.listener)) })
 	read := make(chan struct{})
 	run("intake", func() error {
 		defer close(read)
 		return r.intake.Run(reading, r.handle)
 	})
-	run("downlinks", func() error { r.config.Redis.Results(r.working, r.told, r.heardBack); return nil })
+	run("downlinks", func() error { r.config.Redis.Results(r.working, r.lastResult, r.heardBack); return nil })
 	run("chores", func() error { r.chores.run(r.working); return nil })
 	if r.config.Dedup.Collect > 0 {
 		run("copies", func() error { return r.collect(r.working) })
@@ -232,7 +233,7 @@ func (r *Router) close(read <-chan struct{}, deadline time.Time) {
 	}
 }
 
-// closingTime is how long connections may take to end, and then again what is given back.
+// closingTime bounds closing the connections, and separately returning unfinished entries to Redis.
 const closingTime = 5 * time.Second
 
 // hangUp closes all connections. A client that does not answer takes all of its time.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"net"
 	"runtime"
@@ -27,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What the generator planted is what the sink counts, for short and long challenges.
+// The sink counts what the generator planted, for short and long challenges.
 func TestPair(t *testing.T) {
 	for _, tt := range []struct {
 		entries, pool int
@@ -176,7 +177,7 @@ func TestUnauthorized(t *testing.T) {
 	}
 }
 
-// No connection until Idle is over is an error.
+// No connection within Idle is an error.
 func TestNobodyThere(t *testing.T) {
 	listening, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -217,7 +218,7 @@ func TestUnsolvedAndForeign(t *testing.T) {
 		}
 	}
 	// The sink has two of the three devices. Messages 10, 20, … are not solvable;
-	// number n is of device (n−1) mod 3, so a third of those 30 is foreign, too.
+	// number n is of device (n−1) mod 3, so a third of those 30 is also foreign.
 	r, err := Run(within(t), Config{URL: router.url, Seed: 4, Devices: 2, Expect: 180, Idle: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +230,7 @@ func TestUnsolvedAndForeign(t *testing.T) {
 	}
 }
 
-// Without acks nothing is answered, and after the end marker the run ends by itself.
+// Without acks nothing is answered, and the run ends after the end marker.
 func TestNoAck(t *testing.T) {
 	router := startRouter(t, 6, 2)
 	if _, err := gen.Run(t.Context(), gen.Config{Mode: gen.Flat, N: 200, Seed: 6, Devices: 2, Add: router.add}); err != nil {
@@ -246,7 +247,7 @@ func TestNoAck(t *testing.T) {
 	}
 }
 
-// What never comes is lost, and is unfinished in the result; the end is Idle later.
+// A message that never comes is lost, and is unfinished in the result; the end is Idle later.
 func TestLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		router := newRouter(t, 8, 1)
@@ -265,6 +266,28 @@ func TestLost(t *testing.T) {
 			t.Errorf("took %v, want Idle", took)
 		}
 	})
+}
+
+// A router that accepts connections and is silent does not prolong the run: neither before the handshake, nor when it ignores the end.
+func TestSilentRouters(t *testing.T) {
+	for upgrades, want := range map[bool]time.Duration{false: 3 * time.Second, true: 3*time.Second + quietTimeout} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			_, err := Run(t.Context(), Config{URL: "ws://silent/", Idle: 3 * time.Second, Dial: func(context.Context, string, string) (net.Conn, error) {
+				here, there := net.Pipe()
+				go func() {
+					if upgrades {
+						_, _ = ws.Upgrade(there)
+					}
+					_, _ = io.Copy(io.Discard, there)
+				}()
+				return here, nil
+			}})
+			if took := time.Since(start); took != want || (err == nil) != upgrades {
+				t.Errorf("upgrades %v: took %v, want %v; %v", upgrades, took, want, err)
+			}
+		})
+	}
 }
 
 // The generator's planned times and delays on the way are what the sink measures,

@@ -19,8 +19,9 @@ const (
 	// settle is how long what is late may take after the end marker, or what has
 	// come in full may take until it.
 	settle = time.Second
-	// closeTimeout bounds the orderly end of the last connection.
+	// closeTimeout bounds the orderly end of the last connection, and quietTimeout that of one that has been silent for Idle.
 	closeTimeout = 5 * time.Second
+	quietTimeout = time.Second
 )
 
 var (
@@ -42,8 +43,8 @@ type sink struct {
 
 // Run takes uplinks until the end marker has come, with everything that is
 // expected, or until nothing has come for Idle. The result is valid, if short,
-// when ctx is done before. An error means that there is none: a wrong
-// configuration or token, or no connection at all.
+// when ctx is done before. With an error there is no result: the configuration
+// or token is wrong, or no connection could be opened.
 func Run(ctx context.Context, c Config) (*Result, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -61,7 +62,11 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	}
 	c.Notice(waiting)
 	if s.conn != nil {
-		s.conn.closeGracefully(closeTimeout)
+		patience := closeTimeout
+		if errors.Is(err, errQuiet) {
+			patience = quietTimeout
+		}
+		s.conn.closeGracefully(patience)
 	}
 	c.Notice(finished)
 	used, _ := cpu.Time()
@@ -79,7 +84,9 @@ func (s *sink) connections(ctx context.Context) error {
 	for {
 		s.config.Notice(fmt.Sprintf(connecting, s.config.URL))
 		began := time.Now()
-		conn, err := s.config.dial(ctx, mask)
+		limited, cancel := context.WithDeadline(ctx, s.limit())
+		conn, err := s.config.dial(limited, mask)
+		cancel()
 		if errors.Is(err, ErrUnauthorized) {
 			s.recorder.LastError = err.Error()
 			return err
@@ -127,7 +134,7 @@ func (s *sink) limit() time.Time {
 	return s.last.Add(wait)
 }
 
-// done says whether everything has come.
+// done reports whether everything has come.
 func (s *sink) done() bool {
 	switch {
 	case !s.ended:

@@ -53,7 +53,7 @@ func TestHandshake(t *testing.T) {
 			}
 		}
 	}
-	eventually(t, "all closed", func() bool { return s.Stats().Open == [kinds]int64{} })
+	eventually(t, "all opened, and closed", func() bool { now := s.Stats(); return now.Open == [kinds]int64{} && now.Opened >= 4*4 })
 	want := Stats{Opened: 4 * 4, Unauthorized: 4 * 4, Closed: map[int]int64{1005: 4 * 4}}
 	if got := s.Stats(); got.Opened != want.Opened || got.Unauthorized != want.Unauthorized || got.Closed[1005] != want.Closed[1005] {
 		t.Errorf("%+v, want %+v", got, want)
@@ -118,7 +118,7 @@ func TestTooManyConnections(t *testing.T) {
 	})
 }
 
-// Who cannot be served hears it before the upgrade.
+// A client that cannot be served hears it before the upgrade.
 func TestRefused(t *testing.T) {
 	s := newService(t, Config{Outbox: func(string) *outbox.Outbox { return nil }})
 	status := func(path string) int {

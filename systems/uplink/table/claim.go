@@ -10,10 +10,10 @@ import (
 	"modernc.org/sqlite"
 )
 
-// A claim keeps other tables, of this process or another, from an SQLite file. It is
-// a transaction that stays open in an empty database beside the file, so that it is
-// SQLite that knows how files are locked, and the lock ends with the process. The file
-// itself stays free for a look or a backup.
+// A claim keeps other tables, of this process or another, from an SQLite file. It is a
+// transaction that stays open in an empty database next to the file. So SQLite does
+// the locking, and the lock ends with the process. The file itself stays free to be
+// read or backed up.
 type claim struct {
 	db *sql.DB
 	tx *sql.Tx
@@ -29,16 +29,16 @@ func (db *database) claimFile() error {
 	if real, err := filepath.EvalSymlinks(file); err == nil { // else SQLite will make it
 		file = real
 	}
-	beside, err := sql.Open("sqlite", fileURL(file+".lock")+"?_txlock=exclusive")
+	lock, err := sql.Open("sqlite", fileURL(file+".lock")+"?_txlock=exclusive")
 	if err != nil {
 		return err
 	}
-	tx, err := beside.BeginTx(context.Background(), nil) // it ends with its context
+	tx, err := lock.BeginTx(context.Background(), nil) // it ends with its context
 	if err == nil {
-		db.claim = &claim{beside, tx}
+		db.claim = &claim{lock, tx}
 		return nil
 	}
-	err = errors.Join(err, beside.Close())
+	err = errors.Join(err, lock.Close())
 	var lite *sqlite.Error
 	if errors.As(err, &lite) && primary(lite) == sqliteBusy {
 		return fmt.Errorf("another router has the SQLite file %s, which is for one only: several need PostgreSQL", file)

@@ -12,10 +12,10 @@ import (
 )
 
 // Standby starts another server, which ends with the test: it has all that this one has,
-// and follows it until it is promoted. What this one confirms from here on, it has, too.
+// and follows it until it is promoted. It also gets what this one confirms later.
 func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
-	other := s.beside(t, s.bin, syscall.SIGINT)
+	other := s.another(t, s.bin, syscall.SIGINT)
 	out, err := other.command("pg_basebackup", "-h", s.dir, "-U", "postgres", "-D", other.data(), "-R", "-c", "fast",
 		"--no-sync").CombinedOutput()
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Server) Standby(t testing.TB) *Server {
 func (s *Server) Pooler(t testing.TB, mode string) *Server {
 	t.Helper()
 	program := testenv.Program(t, "pgbouncer")
-	p := s.beside(t, filepath.Dir(program), syscall.SIGTERM) // at once, whoever is connected
+	p := s.another(t, filepath.Dir(program), syscall.SIGTERM) // at once, whoever is connected
 	// The number of the port is a part of the socket's name only. A server that was lost
 	// is asked for again at once, and nobody waits for it longer than 5 s, within
 	// which a machine that is busy has made a connection.
@@ -51,8 +51,8 @@ func (s *Server) Pooler(t testing.TB, mode string) *Server {
 	return p
 }
 
-// beside is a server without data, which a signal ends with the test.
-func (s *Server) beside(t testing.TB, bin string, ends syscall.Signal) *Server {
+// another is a server without data, which a signal ends with the test.
+func (s *Server) another(t testing.TB, bin string, ends syscall.Signal) *Server {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "pg")
 	if err != nil {
