@@ -38,9 +38,9 @@ type Streams interface {
 	End(slot int, err error)
 }
 
-// A Conn is a connection with a fixed number of slots, each of which has at
-// most one stream at a time. One goroutine at a time may call its methods. They
-// append what is to be sent to out and return it.
+// A Conn is a connection with a fixed number of slots; each has at most one
+// stream at a time. One goroutine at a time may call its methods. They append
+// what is to be sent to out and return it.
 type Conn struct {
 	owner   Streams
 	streams []stream // by slot
@@ -66,6 +66,10 @@ type Conn struct {
 	shrink   bool     // and was not told yet that we use none
 	greeted  bool     // its SETTINGS have come
 	goneAway bool
+	inUse    bool // when the server went away
+	ended    bool // a stream ended well by what arrived last
+	carried  int  // streams that ended well
+	parted   int  // how many the connection before carried, if the server ended it in use; 0 once that is reported
 
 	receiver receiver
 }
@@ -91,10 +95,13 @@ func NewConn(slots int, owner Streams) *Conn {
 
 // Open begins a new connection and forgets the previous one.
 func (c *Conn) Open(out []byte) []byte {
+	if c.inUse {
+		c.parted = c.carried
+	}
 	clear(c.streams)
 	c.decoder.reset()
 	*c = Conn{
-		owner: c.owner, streams: c.streams, recent: c.recent, waiting: c.waiting[:0], decoder: c.decoder,
+		owner: c.owner, streams: c.streams, recent: c.recent, waiting: c.waiting[:0], decoder: c.decoder, parted: c.parted,
 		next: 1, window: defaultWindow, firstWindow: defaultWindow,
 		// Until the server has said how many streams it takes there is one.
 		maxOpen:  1,
@@ -145,6 +152,14 @@ func (c *Conn) Greeted() bool { return c.greeted }
 // that it will take none, or the numbers of streams are nearly used up.
 func (c *Conn) Draining() bool {
 	return c.goneAway || int(c.next) > maxStreamID-4*len(c.streams)
+}
+
+// Parted returns, once, how many requests the connection before this one carried if the server ended it by GOAWAY while
+// it was in use: with streams open, or together with the end of one. Else 0, as for a connection that was idle for too long.
+func (c *Conn) Parted() int {
+	n := c.parted
+	c.parted = 0
+	return n
 }
 
 // sent returns what is to be sent and keeps no reference to it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -277,7 +278,7 @@ func TestLongRequest(t *testing.T) {
 }
 
 // Once the server has said that it goes away, or streams run out, requests
-// should go elsewhere.
+// should go to another connection.
 func TestDraining(t *testing.T) {
 	c := one(t, &recorder{})
 	if c.Draining() {
@@ -302,8 +303,42 @@ func TestDraining(t *testing.T) {
 	}
 }
 
-// A server that wants nothing but replies, or sends a header without end,
-// loses the connection.
+// A server ends a connection that is in use, or one that is idle, as between two requests of a caller that thinks.
+func TestParted(t *testing.T) {
+	away := func(last byte) []byte { return frame(frameGoAway, 0, 0, 0, 0, last, 0, 0, 0, 0) }
+	first, second := append(unhex(t, settings), respond(1)...), respond(3)
+	for _, tt := range []struct {
+		name     string
+		received [][]byte // a request is sent before the first and the second
+		want     int
+	}{
+		{"not at all", [][]byte{first, second}, 0},
+		{"with the end of a response", [][]byte{first, slices.Concat(second, away(3))}, 2},
+		{"before a response", [][]byte{first, slices.Concat(away(3), second)}, 2},
+		{"before a response, and again after it", [][]byte{first, away(127), second, away(3)}, 2},
+		{"and takes a request back", [][]byte{first, away(1)}, 1},
+		{"when it is idle", [][]byte{first, second, away(3)}, 0},
+		{"without any response", [][]byte{unhex(t, settings+"000008 07 00 00000000 00000000 00000000")}, 0},
+	} {
+		c := NewConn(2, &recorder{})
+		c.Open(nil)
+		for i, in := range tt.received {
+			if i < 2 {
+				c.Start(nil, 0, simpleRequest(""))
+			}
+			if _, err := c.Receive(nil, in); err != nil {
+				t.Fatalf("%s: %v", tt.name, err)
+			}
+		}
+		c.Open(nil)
+		if got, again := c.Parted(), c.Parted(); got != tt.want || again != 0 {
+			t.Errorf("%s: after %d requests, then %d; want %d, then 0", tt.name, got, again, tt.want)
+		}
+	}
+}
+
+// A server that only wants replies, or sends a header without end, loses the
+// connection.
 func TestFloods(t *testing.T) {
 	for name, next := range map[string][]byte{
 		"PING":         frame(framePing, 0, make([]byte, 8)...),

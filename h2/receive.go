@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// A receiver is where the parser stands.
+// A receiver is the state of the parser.
 type receiver struct {
 	partial []byte // of a frame that has not come whole
 	// The rest of a frame that is taken as it comes: DATA of a stream, or what is
@@ -22,12 +22,12 @@ type receiver struct {
 
 // Receive takes bytes that arrived, in pieces of any size; in is empty when the
 // server has closed its side. After an error, which is a *errkind.Error, the
-// connection is not usable, and End is called for none of its streams.
+// connection is not usable, and End is called for no stream of it.
 func (c *Conn) Receive(out, in []byte) ([]byte, error) {
 	if len(in) == 0 {
 		return out, errClosed
 	}
-	c.out = out
+	c.out, c.ended = out, false
 	var err error
 	for err == nil && len(in) > 0 {
 		switch r := &c.receiver; {
@@ -58,7 +58,7 @@ func (c *Conn) frame(in []byte) ([]byte, error) {
 	return in[frameHeaderBytes+h.length:], c.handle(h, in[frameHeaderBytes:frameHeaderBytes+h.length])
 }
 
-// gather completes a frame of which the beginning came before.
+// gather completes a frame whose beginning came before.
 func (c *Conn) gather(in []byte) ([]byte, error) {
 	r := &c.receiver
 	if in = r.fill(in, frameHeaderBytes); len(r.partial) < frameHeaderBytes {
@@ -92,7 +92,7 @@ func (r *receiver) fill(in []byte, n int) []byte {
 	return in[missing:]
 }
 
-// admit says whether a frame is taken as it comes and not first gathered.
+// admit reports whether a frame is taken as it comes and not first gathered.
 func (c *Conn) admit(h frameHeader) (piecemeal bool, err error) {
 	switch {
 	case !c.greeted && (h.kind != frameSettings || h.has(flagAck) || h.length > maxFrameBytes):
@@ -195,7 +195,8 @@ func (c *Conn) finish(slot int) {
 	if s := &c.streams[slot]; len(s.body) > 0 {
 		c.out = appendReset(c.out, s.id, codeNo)
 	}
-	c.replies = 0
+	c.replies, c.ended = 0, true
+	c.carried++
 	c.release(slot)
 	c.owner.End(slot, nil)
 }
@@ -357,6 +358,7 @@ func (c *Conn) goAway(h frameHeader, p []byte) error {
 		return wrongSize(h)
 	}
 	c.goneAway = true
+	c.inUse = c.inUse || c.ended || c.open+len(c.waiting) > 0
 	last := binary.BigEndian.Uint32(p) & streamMask
 	err := fmt.Errorf("%w: GOAWAY, %s", ErrUnprocessed, codeName(binary.BigEndian.Uint32(p[codeBytes:])))
 	waiting := c.waiting

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Callers plan how many callers drive a load over time: stages one after another, in each of which their
+// Callers plan how many callers drive a load over time, in stages one after another: in each their
 // number is constant, or changes linearly. It is immutable; its text form is
 //
 //	0-10/30s,10/1m     from none to ten callers in 30 s, then ten for a minute
 //
-// After the last stage there are none.
+// After the last stage no caller is left.
 type Callers struct{ stages []stage }
 
 // ParseCallers reads the text form.
@@ -23,8 +23,8 @@ func ParseCallers(text string) (*Callers, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.length == 0 || s.from != math.Trunc(s.from) || s.to != math.Trunc(s.to) || max(s.from, s.to) > mostCallers {
-			return nil, fmt.Errorf("stage %q; expected numbers of callers up to %d and a duration, as in 0-10/30s", field, mostCallers)
+		if s.length == 0 || s.from != math.Trunc(s.from) || s.to != math.Trunc(s.to) || max(s.from, s.to) > MostCallers {
+			return nil, fmt.Errorf("stage %q; expected numbers of callers up to %d and a duration, as in 0-10/30s", field, MostCallers)
 		}
 		c.stages = append(c.stages, s)
 	}
@@ -34,8 +34,9 @@ func ParseCallers(text string) (*Callers, error) {
 	return c, nil
 }
 
-// mostCallers bounds how many callers there can be.
-const mostCallers = 1_000_000
+// MostCallers bounds how many callers there can be. Tags of settings have to repeat it; a test of package cli holds
+// them to it.
+const MostCallers = 1_000_000
 
 // String returns the text form that ParseCallers reads.
 func (c *Callers) String() string {
@@ -90,7 +91,7 @@ func (c *Callers) Next(i int, t time.Duration) time.Duration {
 	return Never
 }
 
-// active returns from when on and until when caller i is one of a stage's, after its begin.
+// active returns when caller i begins and ceases to be one of a stage's, after its beginning.
 func (s stage) active(i float64) (from, to time.Duration) {
 	at := func(n float64) time.Duration { // when there are so many
 		return time.Duration((n - s.from) / (s.to - s.from) * float64(s.length))

@@ -64,6 +64,9 @@ func Parse(text string) (*Pacer, error) {
 // parseStage reads one of the stages of a list.
 func parseStage(text, list string) (stage, error) {
 	rates, length, timed := strings.Cut(text, "/")
+	if unit, rest, longer := strings.Cut(length, "/"); unit == "s" { // a rate as pages print it: 500/s
+		length, timed = rest, longer
+	}
 	if strings.HasPrefix(rates, "-") {
 		return stage{}, wrongRate(rates, list)
 	}
@@ -78,9 +81,6 @@ func parseStage(text, list string) (stage, error) {
 		s.to, err2 = parseRate(to, list)
 	} else {
 		s.to = s.from
-	}
-	if timed && !ramp && length == "s" {
-		return stage{}, fmt.Errorf("rates are per second; write %s", from)
 	}
 	if timed {
 		s.length, err3 = time.ParseDuration(length)
@@ -146,7 +146,7 @@ func (p *Pacer) Peak() float64 {
 	return highest
 }
 
-// Flat says whether the rate is the same all the time; a nil Pacer plans none.
+// Flat reports whether the rate is the same all the time; a nil Pacer plans none.
 func (p *Pacer) Flat() bool {
 	return p == nil || !slices.ContainsFunc(p.stages, func(s stage) bool { return s.from != s.to || s.from != p.stages[0].from })
 }
@@ -247,8 +247,7 @@ type Schedule struct {
 	number int64 // of the next arrival
 }
 
-// Only leaves out the arrivals that are not in the share, from now on, and returns the
-// schedule.
+// Only leaves out later arrivals that are not in the share, and returns the schedule.
 func (s *Schedule) Only(share Share) *Schedule {
 	s.share = share
 	return s
@@ -258,7 +257,7 @@ func (s *Schedule) Only(share Share) *Schedule {
 const Never = time.Duration(math.MaxInt64)
 
 // Next returns the next due time, as an offset from the start of the run, or
-// Never when there is none.
+// Never after the last.
 func (s *Schedule) Next() time.Duration {
 	for {
 		due := s.next()

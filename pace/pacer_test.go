@@ -24,12 +24,14 @@ func TestScheduleDueTimes(t *testing.T) {
 		{"ramp:0-100/10s", 500, 10 * time.Second},           // area of the ramp: 100·10/2
 		{"ramp:0-100/10s", 600, 11 * time.Second},           // then 100 per second
 		{"ramp:100-0/10s", 375, 5 * time.Second},            // 100 t − 5 t² = 375
-		{"ramp:100-0/10s", 500, Never},                      // the rate is 0 from then on
+		{"ramp:100-0/10s", 500, Never},                      // then the rate is 0
 		{"steps:10/1s,100/1s", 10, time.Second},             // ten in the first second
 		{"steps:10/1s,100/1s", 60, 1500 * time.Millisecond}, // 10 + 100·0.5
 		{"steps:0/5s,10", 0, 5 * time.Second},               // nothing in the first stage
 		{"steps:0/5s,10", 10, 6 * time.Second},
-		{"2.5", 5, 2 * time.Second}, // a bare number is a constant rate
+		{"2.5", 5, 2 * time.Second},   // a bare number is a constant rate
+		{"2.5/s", 5, 2 * time.Second}, // as pages print it
+		{"steps:10/s/1s,100/s/1s", 60, 1500 * time.Millisecond},
 	}
 	for _, tt := range tests {
 		p, err := Parse(tt.pacer)
@@ -179,7 +181,7 @@ func TestParseMistakes(t *testing.T) {
 	for _, text := range []string{
 		"", "fast", "constant:", "constant:-5", "constant:NaN", "constant:0", "constant:5,6", "constant:1-2/1s",
 		"ramp:5", "ramp:0-5", "ramp:0-5/x", "ramp:0-5/-1s", "steps:1,2", "sine:5", "poisson:", "constant:1e99",
-		"steps:fast/1s,5", "steps:-5/1s,5", "steps:NaN/1s,5", "steps:1000000001/1s,5", "steps:5/1s,fast", // another rate is no excuse
+		"steps:fast/1s,5", "steps:-5/1s,5", "steps:NaN/1s,5", "steps:1000000001/1s,5", "steps:5/1s,fast", // another rate does not excuse it
 	} {
 		if p, err := Parse(text); err == nil {
 			t.Errorf("%q was read as %v", text, p)
