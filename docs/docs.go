@@ -12,7 +12,7 @@ import (
 
 //go:embed statistics.md measuring.md codes.md metrics.md terminology.md report-schema.md
 //go:embed ci-gate.md connections.md go-functions.md quiet-machine.md exit-codes.md exports.md
-//go:embed choosing.md counter.md data-and-checks.md experiment-file.md fleet.md scripts.md uplink.md why.md
+//go:embed choosing.md counter.md counting.md data-and-checks.md experiment-file.md fleet.md scripts.md uplink.md why.md
 var pages embed.FS
 
 // The pages with rules of their own: the words that are printed, and the
@@ -35,8 +35,8 @@ type Term struct {
 	// Names are what it is called: the first by most, the others by columns, keys
 	// and sentences.
 	Names []string
-	// Elsewhere are the names that other tools have for it, and Not those that it
-	// has in code alone and that are not printed.
+	// Elsewhere are the names that other tools have for it, and Not those that only
+	// code uses and that are not printed.
 	Elsewhere, Not []string
 	// Read is empty where What says all.
 	What, Read string
@@ -62,7 +62,7 @@ const (
 
 // Read reads the pages.
 func Read() Index {
-	terms := append(words(), programmed()...)
+	terms := slices.Concat(words(), exitCodes(), programmed())
 	for _, page := range []string{"statistics.md", "measuring.md", "codes.md", "metrics.md", "ci-gate.md", "connections.md", "go-functions.md", "quiet-machine.md", schema} {
 		for _, s := range sections(page) {
 			terms = append(terms, s.terms(page)...)
@@ -81,9 +81,9 @@ func sections(page string) []section {
 	return parse(string(text))
 }
 
-// Find returns what explains the term: one Term, or several where it has several
-// parts or is only a part of a name. Case, and whether words are joined by spaces,
-// hyphens or underscores, do not matter, nor does a number before a unit or noun.
+// Find returns what explains the term: one Term, or several if it has several
+// parts or is only a part of a name. Case does not matter, nor whether words are
+// joined by spaces, hyphens or underscores, nor a number before a unit or noun.
 func (x Index) Find(term string) []Term {
 	asked := normal(term)
 	for _, find := range []func(string) []Term{x.named, x.composed} {
@@ -147,7 +147,7 @@ func (x Index) mentioning(asked string) []Term {
 // mostFound is how many terms are found by a part of their names, at most.
 const mostFound = 3
 
-// Text returns the section of a page; nil where there is none.
+// Text returns the section of a page; nil if it does not exist.
 func Text(page, heading string) []Block {
 	if page == "" {
 		return nil

@@ -90,7 +90,7 @@ func TestExplainedCodesSayWhatIsRefused(t *testing.T) {
 	}
 }
 
-// So have words of sentences, however they are spelled, and what stands in a cell.
+// So are words of sentences, however they are spelled, and the contents of cells.
 func TestWordsAreExplained(t *testing.T) {
 	index := docs.Read()
 	for word, want := range map[string]string{
@@ -124,7 +124,7 @@ func TestWordsAreExplained(t *testing.T) {
 // A key that means several things says each of them, with where.
 func TestKeysOfSeveralPlaces(t *testing.T) {
 	found := docs.Read().Find("arms")
-	if len(found) != 1 || !strings.HasPrefix(found[0].What, "in Top level: the alternatives") || !strings.HasPrefix(found[0].Read, "in trials: names") {
+	if len(found) != 1 || !strings.HasPrefix(found[0].What, "in Top level: the variants") || !strings.HasPrefix(found[0].Read, "in trials: names") {
 		t.Errorf("arms: %+v", found)
 	}
 }

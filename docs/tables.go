@@ -12,7 +12,7 @@ import (
 // held returns the table with this heading, in Markdown and with the heading, if
 // the program holds it and the pages only repeat it; nil for any other.
 func held(heading []string) [][]string {
-	for _, table := range [][][]string{warnings(), endings(), metrics(), histograms(), statistics()} {
+	for _, table := range [][][]string{warnings(), endings(), metrics(), histograms()} {
 		if slices.Equal(heading, table[0]) {
 			return table
 		}
@@ -57,14 +57,6 @@ func histograms() [][]string {
 	return rows
 }
 
-func statistics() [][]string {
-	rows := [][]string{{"of times", "meaning", "how to read it"}}
-	for _, s := range metric.Statistics() {
-		rows = append(rows, []string{called(s.Words, s.Name), s.Means, s.Read})
-	}
-	return rows
-}
-
 // called names something in words and as it is written, once if that is the same.
 func called(words, name string) string {
 	if words == strings.ReplaceAll(name, "_", " ") {
@@ -73,7 +65,7 @@ func called(words, name string) string {
 	return words + ", `" + name + "`"
 }
 
-// The sections in which the tables stand.
+// The sections with the tables.
 var (
 	ofCodes   = term("codes.md", "All codes")
 	ofFigures = term("metrics.md", "All metrics")
@@ -84,7 +76,7 @@ func term(page, section string) Term {
 }
 
 // programmed are the terms of the tables that the program holds: the figures and the
-// codes. A code with the name of a figure is explained in what is said of that.
+// codes. A code with the name of a figure is explained together with the figure.
 func programmed() []Term {
 	figures := figures()
 	var codes []Term
@@ -109,26 +101,26 @@ func programmed() []Term {
 // statistic of each histogram.
 func figures() []Term {
 	var list []Term
-	add := func(what, read string, names ...string) {
+	add := func(what, read string, also []string, names ...string) {
 		t := ofFigures
 		t.Names, t.What, t.Read, t.Topic = names, plain(what), plain(read), "Figures"
-		t.First, t.Elsewhere = slices.Contains(metFirst, names[0]), elsewhere[names[0]]
+		t.First, t.Elsewhere = slices.Contains(metFirst, names[0]), slices.Concat(also, elsewhere[names[0]])
 		list = append(list, t)
 	}
 	for _, m := range metric.Rows() {
-		add(m.Means, m.Read, m.Words, string(m.Name))
+		add(m.Means, m.Read, m.Also, m.Words, string(m.Name))
 	}
 	for _, s := range metric.Statistics() {
-		add(s.Means, s.Read, s.Words, s.Name)
+		add(s.Means, s.Read, nil, s.Words, s.Name)
 	}
 	for _, h := range metric.Histograms() {
 		if h.Name == "" {
-			add(h.Means, h.Read, h.Words)
+			add(h.Means, h.Read, nil, h.Words)
 			continue
 		}
-		add(h.Means, h.Read, h.Words, h.Name, h.Name+"_ns")
+		add(h.Means, h.Read, nil, h.Words, h.Name, h.Name+"_ns")
 		for _, s := range metric.Statistics() {
-			add(s.Means, capital(h.Words)+": "+h.Means, h.Words+" "+s.Words, h.Name+" "+s.Words, h.Name+"_"+s.Name+"_ns")
+			add(s.Means, capital(h.Words)+": "+h.Means, nil, h.Words+" "+s.Words, h.Name+" "+s.Words, h.Name+"_"+s.Name+"_ns")
 		}
 	}
 	return list
@@ -137,9 +129,9 @@ func figures() []Term {
 // metFirst are the figures on the pages of most commands.
 var metFirst = []string{"throughput", "response time", "p50", "p99", "max", "server CPU per op", "errors"}
 
-// elsewhere is how other tools call a figure.
+// elsewhere is what other tools call a figure.
 var elsewhere = map[string][]string{
-	"throughput":          {"RPS", "QPS", "TPS", "requests per second", "transactions per second", "requests/sec", "req/s", "http_reqs", "ops"},
+	"throughput":          {"http_reqs", "ops"},
 	"response time":       {"latency", "corrected latency", "tail latency", "request duration", "iteration duration", "http_req_duration"},
 	"service time":        {"uncorrected latency"},
 	"start lag":           {"queue time"},

@@ -36,14 +36,30 @@ func words() []Term {
 	return list
 }
 
-// word is a row, with and without its markup; one without a source is from where its table is.
+// word is a row, with and without its markup, whose last columns may be missing; one without a
+// source is from where its table is.
 func word(t Term, marked, row []string) Term {
+	missing := make([]string, max(0, columnNot+1-len(row)))
+	marked, row = append(marked, missing...), append(row, missing...)
 	t.What, t.Read, t.First, t.Kind = row[columnWhat], row[columnRead], strings.Contains(marked[columnTerm], "**"), Word
 	t.Names, t.Elsewhere, t.Not = listed(row[columnTerm]), listed(row[columnElsewhere]), listed(row[columnNot])
 	if marked[columnSource] != "" {
 		t.Source, t.Page, t.Section = source(marked[columnSource])
 	}
 	return t
+}
+
+// exitCodes are the rows of the first table of exit-codes.md.
+func exitCodes() []Term {
+	const page, section = "exit-codes.md", "Exit codes"
+	var list []Term
+	blocks := Text(page, section)
+	for _, row := range blocks[0].Rows[1:] {
+		t := term(page, section)
+		t.Names, t.What, t.Topic, t.First = []string{"exit code " + row[0], row[0]}, row[1], section, true
+		list = append(list, t)
+	}
+	return list
 }
 
 // listed splits a list of names.
@@ -68,7 +84,7 @@ func source(marked string) (text, page, section string) {
 func saying(page, section string) string { return "docs/" + page + ", " + section }
 
 // joined are rows of several tables that have a name in common as one: each with
-// where it stands, and what is the same in several once.
+// its place, and what is the same in several once.
 func joined(found []Term) Term {
 	first := found[0]
 	if first.Kind != Row {
@@ -123,7 +139,7 @@ var sentence = regexp.MustCompile(`^.*?[.:?!](?: |$)`)
 
 // opening is the first sentence of a text, with the next one where it is only a title.
 func opening(text string) string {
-	const title = 8 // words at the most
+	const title = 8 // words
 	first := sentence.FindString(text)
 	if len(strings.Fields(first)) <= title {
 		first += sentence.FindString(text[len(first):])
@@ -171,7 +187,7 @@ func ofTable(of Term, b Block) []Term {
 		var said []string
 		for col, cell := range b.Rows[i+1][1:] {
 			switch what := plain(header[col+1]); {
-			case cell == "" || what == "": // the latter heads the marks ○ and ƒ
+			case cell == "":
 			case slices.Contains(selfEvident, strings.ToLower(what)):
 				said = append(said, cell)
 			default:
@@ -189,8 +205,8 @@ func ofTable(of Term, b Block) []Term {
 	return list
 }
 
-// The headings of columns: the self-evident ones are not repeated beside what they
-// head, and those of a glossary head terms that are not code.
+// The headings of columns: the self-evident ones are not repeated next to their
+// cells, and those of a glossary head terms that are not code.
 var (
 	selfEvident = []string{"means", "meaning", "meaning here", "says", "when"}
 	glossary    = []string{"term", "figure", "looks for"}

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/internal/unit"
 	"contend/load"
 	"contend/metric"
+	"contend/setting"
 	"contend/trial"
 )
 
@@ -25,11 +27,10 @@ import (
 //	errors < 0.1%
 //	queue.throughput >= 0.98 * lock.throughput
 //
-// Left of the comparison stands [ARM.]METRIC, right of it a number, a duration, a
-// percentage of the iterations that were planned, or [FACTOR *] [ARM.]METRIC. Metrics are
-// written as metric.Parse reads them. What a script measures has the form of its thresholds,
-// as in http_req_duration p(95) < 500: see load.Threshold. Without an arm it holds for every arm; with several
-// levels it holds at each.
+// The left side of the comparison is [ARM.]METRIC, the right side a number, a duration, a percentage of the
+// iterations that were planned, or [FACTOR *] [ARM.]METRIC. Metrics are written as metric.Parse reads them.
+// What a script measures has the form of its thresholds, as in http_req_duration p(95) < 500: see
+// load.Threshold. Without an arm it holds for every arm; with several levels it holds at each.
 type Expectation struct {
 	Part string `json:"part,omitempty"`
 	Text string `json:"text"`
@@ -67,7 +68,7 @@ func (c claim) bound() (Bound, bool) {
 		c.left.arm == "" && c.right.arm == "" && (share || c.right.metric == "")
 }
 
-// IsUpper says whether the bound is the most that the metric may be.
+// IsUpper reports whether the bound is the most that the metric may be.
 func (b Bound) IsUpper() bool { return b.Operator == "<" || b.Operator == "<=" || b.Operator == "==" }
 
 // Of returns the bound as one for so many planned iterations: a share is a number then.
@@ -78,12 +79,12 @@ func (b Bound) Of(iterations int64) Bound {
 	return b
 }
 
-// Holds says whether a value keeps within the bound, which is no share.
+// Holds reports whether a value keeps within the bound, which is not a share.
 func (b Bound) Holds(value float64) bool { return load.Holds(value, b.Operator, b.Value) }
 
 // AllowedErrors is the share of so many planned iterations that may fail or err by the
-// strictest of the claims about errors of any arm; 0: there is none. A claim about a number
-// of errors counts where that of the iterations is known, above 0.
+// strictest of the claims about errors of any arm; 0: no such claim. A claim about a number
+// of errors counts if the number of iterations is known, above 0.
 func AllowedErrors(claims []string, iterations int64) float64 {
 	strictest := math.Inf(1)
 	for _, text := range claims {
@@ -115,8 +116,7 @@ type term struct {
 
 var claimForm = regexp.MustCompile(`^(.+?)\s*(>=|<=|==|!=|>|<)\s*(.+)$`)
 
-// Parse returns an error when the text is no claim or names an
-// unknown metric.
+// Parse returns an error if the text is not a claim or names an unknown metric.
 func Parse(text string) (Expectation, error) {
 	if _, ok := load.ParseThreshold(text); ok {
 		return Expectation{Text: text}, nil
@@ -152,12 +152,43 @@ func parse(text string) (claim, error) {
 	if isShare(parts[3]) && c.left.metric.Kind() != metric.Count {
 		return claim{}, fmt.Errorf("%q: percentages work only for counts such as errors, not for %s", text, c.left.metric.Words())
 	}
-	if _, err := strconv.ParseFloat(strings.TrimSpace(parts[3]), 64); err == nil && c.right.factor != 0 &&
-		c.left.metric.Kind() == metric.Time && !strings.HasSuffix(strings.TrimSpace(parts[1]), string(c.left.metric)) { // which names its unit
+	kind := c.left.metric.Kind()
+	_, per, fixed := amount(parts[3])
+	switch named := strings.HasSuffix(strings.TrimSpace(parts[1]), string(c.left.metric)); { // its unit, too
+	case fixed && per == "" && c.right.factor != 0 && kind == metric.Time && !named:
 		return claim{}, fmt.Errorf("%q: a time needs a unit, as in 20ms", text)
+	case fixed && per != "" && per != kind.Unit():
+		return claim{}, fmt.Errorf("%q: expected an amount of %s, as in %s", text, c.left.metric.Words(), examples[kind.Unit()])
 	}
 	return c, nil
 }
+
+// examples are amounts of each unit.
+var examples = map[string]string{"": "500", "/s": "500/s", "ns": "20ms", "B": "64MB", "B/s": "64MB/s"}
+
+// amount reads a number with its unit, if it has one, as it is typed or as pages print it: 20ms, 1,000/s, 64 MB.
+// The unit is ns, /s, B, B/s, or "" for a number alone.
+func amount(text string) (value float64, unit string, ok bool) {
+	text = strings.ReplaceAll(thousands.ReplaceAllString(text, "$1"), " ", "")
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		return n, "", true
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return float64(d), "ns", true
+	}
+	text, perSecond := strings.CutSuffix(text, "/s")
+	if perSecond {
+		unit = "/s"
+	}
+	if strings.HasSuffix(text, "B") {
+		unit = "B" + unit
+	}
+	value, ok = setting.Bytes(text)
+	return value, unit, ok && unit != ""
+}
+
+// thousands are what sets them apart.
+var thousands = regexp.MustCompile(`,(\d{3})\b`)
 
 func isShare(text string) bool { return strings.HasSuffix(text, "%") }
 
@@ -170,11 +201,8 @@ func parseTerm(text string) (term, error) {
 		}
 		return term{metric: planned, factor: n / 100}, nil
 	}
-	if n, err := strconv.ParseFloat(text, 64); err == nil {
+	if n, _, ok := amount(text); ok {
 		return term{factor: n}, nil
-	}
-	if d, err := time.ParseDuration(text); err == nil {
-		return term{factor: float64(d)}, nil
 	}
 	t := term{factor: 1}
 	if factor, rest, ok := strings.Cut(text, "*"); ok {
@@ -191,7 +219,7 @@ func parseTerm(text string) (term, error) {
 // planned is what percentages are of.
 const planned metric.Name = "planned"
 
-// split takes an arm off the metric behind it; both may have dots, as in p99.9.
+// split takes an arm off the metric after it; both may have dots, as in p99.9.
 func split(text string) (arm string, name metric.Name) {
 	name, known := metric.Parse(text)
 	for i := 0; !known; i++ {
@@ -203,11 +231,14 @@ func split(text string) (arm string, name metric.Name) {
 		arm = text[:i]
 		name, known = metric.Parse(text[i+1:])
 	}
+	if !known && strings.IndexAny(string(name), "0123456789") == 0 {
+		return "", metric.Name(text) // a percentile that there is not, such as p97.5
+	}
 	return arm, name
 }
 
-// Check decides whether the claim holds for the cells. Figures that are missing, or of
-// a result that is incomplete, break it: what was not measured was not met.
+// Check decides whether the claim holds for the cells. Missing figures, or figures of
+// a result that is incomplete, break it: what was not measured has failed.
 func (e *Expectation) Check(cells []trial.Cell) {
 	e.Held, e.Detail = false, ""
 	about, check, err := e.checker()
@@ -277,9 +308,9 @@ func (c claim) check(left trial.Cell, cells []trial.Cell) (bool, string) {
 	}
 	shown, exactly := c.left.metric.Format, c.left.metric.Exactly
 	if c.right.metric == planned && left.Planned > 0 {
-		share := func(value float64) float64 { return 100 * value / float64(left.Planned) }
-		shown = func(value float64) string { return fmt.Sprintf("%.3g%%", share(value)) }
-		exactly = func(value float64) string { return fmt.Sprintf("%v%%", share(value)) }
+		share := func(value float64) float64 { return value / float64(left.Planned) }
+		shown = func(value float64) string { return unit.Percent(share(value)) }
+		exactly = func(value float64) string { return unit.Exactly(100*share(value)) + "%" }
 	}
 	if shown(x) == shown(y) { // they differ beyond the digits of tables
 		shown = exactly
@@ -305,7 +336,7 @@ func named(c trial.Cell, cells []trial.Cell) string {
 	return strings.TrimSpace(name)
 }
 
-// figure reads a metric of one of the cells, or says why there is none.
+// figure reads a metric of one of the cells, or says why it has no value.
 func figure(c trial.Cell, m metric.Name, cells []trial.Cell) (value float64, wrong string) {
 	name := cmp.Or(named(c, cells), "the result")
 	value, ok := m.Of(c.Result)

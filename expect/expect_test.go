@@ -27,7 +27,7 @@ func TestExpectations(t *testing.T) {
 		{"fast.throughput_per_s > 2 * slow.throughput_per_s", false}, // 1000 > 1000
 		{"fast.throughput_per_s >= 2*slow.throughput_per_s", true},
 		{"slow.throughput_per_s < fast.throughput_per_s", true},
-		{"nobody.throughput_per_s >= 0", false}, // not measured is not met
+		{"nobody.throughput_per_s >= 0", false}, // not measured has failed
 		{"connect_p50_ns < 1e9", false},
 		{"throughput >= 500", true}, // as it is printed
 		{"throughput >= 501", false},
@@ -38,6 +38,11 @@ func TestExpectations(t *testing.T) {
 		{"errors < 0%", false},
 		{"connect p99.9 < 1s", false}, // nothing of it was measured
 		{"fast.connect p99.9 < 1s", false},
+		{"throughput < 1,000.5/s", true}, // as a page prints it
+		{"throughput > 499/s", true},
+		{"fast.throughput >= 1 k/s", true},
+		{"RPS >= 500", true}, // as other tools call it
+		{"fast.req/s > 2 * slow.qps", false},
 	}
 	for _, tt := range tests {
 		x, err := Parse(tt.text)
@@ -48,14 +53,15 @@ func TestExpectations(t *testing.T) {
 			t.Errorf("%q: held %v (%s), want %v", tt.text, x.Held, x.Detail, tt.held)
 		}
 	}
-	for _, text := range []string{"", "errors", "errors = 0", "1 == errors", "speed > 1", "errors == many", "errors == x * errors", "p99 < 3%", "errors < x%"} {
+	for _, text := range []string{"", "errors", "errors = 0", "1 == errors", "speed > 1", "errors == many", "errors == x * errors", "p99 < 3%", "errors < x%",
+		"throughput > 20ms", "p99 < 20/s", "errors < 5 MB", "server memory < 3ms", "throughput < 5 MB/s"} {
 		if _, err := Parse(text); err == nil {
 			t.Errorf("%q was accepted", text)
 		}
 	}
 }
 
-// Claims name metrics as they are printed, behind an arm, too.
+// Claims name metrics as they are printed, also after an arm.
 func TestPrintedNames(t *testing.T) {
 	for _, text := range metric.Names() {
 		name := metric.Name(text)
@@ -74,6 +80,27 @@ func TestPrintedNames(t *testing.T) {
 	}
 }
 
+// Amounts are read as they are typed and as pages print them: ns and bytes.
+func TestAmounts(t *testing.T) {
+	for text, want := range map[string]float64{
+		"p99 < 20ms": 20e6, "p99 < 20 ms": 20e6, "p99 < 1.5 s": 1.5e9, "p99 < 1m 30s": 90e9, "server CPU per op < 12.5 µs": 12500,
+		"server memory < 64MB": 64e6, "server memory < 1.5 MiB": 1.5 * (1 << 20), "bytes in per second > 2 MB/s": 2e6,
+		"throughput > 75,949/s": 75949, "throughput > 1,234,567.5/s": 1234567.5, "errors < 1,000": 1000, "errors < 1e3": 1000,
+	} {
+		if b, err := ParseBound(text); err != nil || b.Value != want {
+			t.Errorf("%s: %v, %v; want %v", text, b.Value, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"p97.5 < 2s": `metric is "p97.5"`, "v1.2.p97.5 < 2s": `metric is "v1.2.p97.5"`, "v1.2.speed > 1": `metric is "speed"`,
+		"throughput > 20ms": "throughput, as in 500/s", "server memory < 3ms": "memory, as in 64MB", "errors < 5 MB": "errors, as in 500",
+	} {
+		if _, err := ParseBound(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
 // The name in documents says the unit; what is printed does not.
 func TestTimesNeedUnits(t *testing.T) {
 	for text, want := range map[string]bool{"p99 < 1": false, "start lag p90 < 5": false, "p99 < 0": true, "p99 < 1ms": true,
@@ -84,13 +111,13 @@ func TestTimesNeedUnits(t *testing.T) {
 	}
 }
 
-// Everything that breaks a claim is named, with units, and with all digits where those of
-// tables are alike.
+// Everything that breaks a claim is named, with units, and with all digits if those of
+// tables are the same.
 func TestDetailNamesEveryViolation(t *testing.T) {
 	cells := []trial.Cell{cell("a", 1000), cell("b", 500), cell("c", 2000)}
 	for text, want := range map[string]string{
 		"throughput > 1500":       "a: throughput was 1,000/s; b: throughput was 500/s",
-		"c.throughput > 2000.001": "c: throughput was 2000/s",
+		"c.throughput > 2000.001": "c: throughput was 2,000/s",
 		"d.throughput > 1":        "nothing was measured",
 		"b.completed < 0.5%":      "b: completed was 100%",
 		"b.bytes_in > 1":          "b: bytes in were 0 B",
@@ -145,7 +172,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// What is incomplete holds nothing, on either side: 20 of 1020 are 2%.
+// An incomplete result fulfils nothing, on either side: 20 of 1020 are 2%.
 func TestNothingHoldsOfAnIncompleteResult(t *testing.T) {
 	part := cell("part", 1000)
 	part.Planned, part.Unfinished = 1020, 20

@@ -15,16 +15,16 @@ import (
 	"strings"
 	"time"
 
+	"contend/internal/unit"
 	"contend/load"
-	"contend/metric"
 	"contend/report"
 	"contend/stat"
 	"contend/trial"
 )
 
-// besideAB drives every server of the parts that are compared by ab and by our
+// comparedWithAB drives every server of the parts that are compared by ab and by our
 // own client in turn: the same number of requests on as many connections.
-func (r *runner) besideAB(ctx context.Context) ([]report.Analysis, error) {
+func (r *runner) comparedWithAB(ctx context.Context) ([]report.Analysis, error) {
 	a := report.Analysis{
 		Name: "ab", Title: "Both clients on every server: contend and ab",
 		Columns: []string{"server", "concurrency", "contend /s", "ab /s", "contend ÷ ab", "mean", "of ab", "p99", "of ab",
@@ -219,7 +219,7 @@ func (c *clients) row(server string) []string {
 	}
 	row := []string{server, strconv.Itoa(c.vus)}
 	perSec := func(r clientRun) float64 { return r.perSec }
-	row = append(row, metric.Number(of(c.ours, perSec)), metric.Number(of(c.abs, perSec)), c.ratio())
+	row = append(row, unit.Number(of(c.ours, perSec)), unit.Number(of(c.abs, perSec)), c.ratio())
 	const ms = 1e6
 	for _, figure := range []func(clientRun) float64{
 		func(r clientRun) float64 { return r.mean * ms },
@@ -227,14 +227,14 @@ func (c *clients) row(server string) []string {
 		func(r clientRun) float64 { return float64(r.generatorCPU) / float64(max(1, r.completed)) },
 		func(r clientRun) float64 { return float64(r.serverCPU) / float64(max(1, r.completed)) },
 	} {
-		row = append(row, metric.Duration(of(c.ours, figure)), metric.Duration(of(c.abs, figure)))
+		row = append(row, unit.Duration(of(c.ours, figure)), unit.Duration(of(c.abs, figure)))
 	}
 	var failed [2]int64
 	for i := range c.ours {
 		failed[0] += c.ours[i].failed
 		failed[1] += c.abs[i].failed
 	}
-	return append(row, metric.Number(float64(failed[0])), metric.Number(float64(failed[1])))
+	return append(row, unit.Count(failed[0]), unit.Count(failed[1]))
 }
 
 // ratio compares the throughputs round by round.

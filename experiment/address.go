@@ -15,14 +15,14 @@ import (
 	"contend/subject"
 )
 
-// atPort finds {{port}} where a URL has its port: elsewhere it may be a column of rows.
+// atPort finds {{port}} where a URL has its port; at other places it may be a column of rows.
 var atPort = regexp.MustCompile(`^([^/?#]*//[^/?#]*:)\{\{port\}\}`)
 
-// addressed says whether a URL has a place for the address that a subject is given.
+// addressed reports whether a URL has a place for the address that a subject is given.
 func addressed(url string) bool { return strings.Contains(url, "{{addr}}") || atPort.MatchString(url) }
 
-// at returns the URL with the address in the place of {{addr}} and its port in that of
-// {{port}}, or, where the port is fixed, with the address in the place of the URL's own.
+// at returns the URL with {{addr}} replaced by the address and {{port}} by its port, or,
+// if the port is fixed, with the address instead of the URL's own.
 func (s started) at(url string) string {
 	if s.moved {
 		if u, err := neturl.Parse(url); err == nil {
@@ -52,7 +52,9 @@ func fixedPort(target protocol.Target) int {
 // hands this over.
 func (s Subject) CheckAddress(target protocol.Target) error {
 	const nothing = "the command has neither {{addr}} nor {{port}}"
-	setsPort := slices.ContainsFunc(s.Env, func(entry string) bool { return strings.HasPrefix(entry, "PORT=") })
+	words, _ := SplitWords(s.Command) // a mistake is told of the command
+	own, _ := Assigned(words)
+	setsPort := slices.ContainsFunc(slices.Concat(s.Env, own), func(entry string) bool { return strings.HasPrefix(entry, "PORT=") })
 	switch {
 	case s.Elsewhere() != "" && addressed(target.URL()):
 		return nil

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"contend/finding"
 	"contend/protocol"
@@ -128,7 +130,7 @@ func (o Options) start(ctx context.Context, setup trial.Setup, target protocol.T
 		live.Find(ctx, address)
 	}
 	opener := o.Opener
-	opener.Seed, opener.OwnCores = o.Seed, o.Placement.OwnCores()
+	opener.Seed, opener.OwnCores, opener.Slower = o.Seed, o.Placement.OwnCores(), setup.Slower
 	inspected, unusable := o.inspector(fill)
 	live.Inspect = inspected
 	opened, err := opener.Open(ctx, target)
@@ -172,7 +174,7 @@ type sharedSubject struct {
 	name   string
 	config Subject
 	self   []string // the command that runs contend
-	// elsewhere starts subjects of workers; nil: there are none.
+	// elsewhere starts subjects of workers; nil: no workers.
 	elsewhere func(ctx context.Context, name string, setup trial.Setup) (trial.Server, error)
 	// movable says why binds cannot be moved here, or nil.
 	movable func() error
@@ -181,6 +183,22 @@ type sharedSubject struct {
 	users    int
 	running  started
 	stubborn atomic.Bool // see subject.Config
+	warn     func(finding.Warning)
+	warned   []finding.Warning
+}
+
+// stop ends the process, and passes on once what that showed.
+func (s *sharedSubject) stop(ctx context.Context) error {
+	err := s.running.process.Stop(ctx)
+	if own, ok := s.running.process.(interface{ Warnings() []finding.Warning }); ok && s.warn != nil {
+		for _, w := range own.Warnings() {
+			if !slices.ContainsFunc(s.warned, func(o finding.Warning) bool { return o.Code == w.Code }) {
+				s.warned = append(s.warned, w)
+				s.warn(w)
+			}
+		}
+	}
+	return err
 }
 
 type started struct {
@@ -211,7 +229,7 @@ func (s *sharedSubject) release(ctx context.Context) error {
 	if s.users > 0 || s.running.process == nil {
 		return nil
 	}
-	return s.running.process.Stop(ctx)
+	return s.stop(ctx)
 }
 
 func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup, target protocol.Target) (started, error) {
@@ -247,7 +265,10 @@ func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup, target pr
 	return started{addr: process.Addrs()[""], moved: cfg.Port != 0, process: process}, nil
 }
 
-// process is how the subject is started, under a name, but for where it listens.
+// slowStop is how long a server may take to end that runs under a simulator, which writes its counts then.
+const slowStop = 12 * time.Second
+
+// process is how the subject is started, under a name, except where it listens.
 func (s Subject) process(name string, self []string, setup trial.Setup) (subject.Config, error) {
 	command, err := SplitWords(s.Command)
 	for i := range command {
@@ -257,9 +278,15 @@ func (s Subject) process(name string, self []string, setup trial.Setup) (subject
 		command, err = SplitWords(s.Serve)
 		command = slices.Concat(self, []string{"serve"}, command)
 	}
+	own, command := Assigned(command)
+	stop := s.StopTimeout
+	if len(setup.Under) > 0 {
+		stop = cmp.Or(stop, slowStop)
+	}
 	return subject.Config{
-		Name: name, Command: command, Env: s.env(setup), Dir: s.Dir, Files: s.files(), CPUs: setup.CPUs,
-		Ready: subject.Ready{HTTP: s.Ready.HTTP, Log: s.Ready.Log}, Counted: setup.Counted,
+		Name: name, Command: command, Env: append(s.env(setup), own...), Dir: s.Dir, Files: s.files(), CPUs: setup.CPUs,
+		Ready: subject.Ready{HTTP: s.Ready.HTTP, Log: s.Ready.Log}, Counted: setup.Counted, Under: setup.Under,
+		StartTimeout: time.Duration(setup.Slower) * subject.DefaultStartTimeout, StopTimeout: stop,
 	}, err
 }
 
@@ -274,10 +301,21 @@ func (s Subject) withProgram(word string) string {
 // env is that of the subject, with the padding of the set-up.
 func (s Subject) env(setup trial.Setup) []string {
 	if setup.Padding == 0 {
-		return s.Env
+		return slices.Clone(s.Env)
 	}
 	return append(slices.Clone(s.Env), "CONTEND_PADDING="+strings.Repeat("x", setup.Padding))
 }
+
+// Assigned takes the NAME=VALUE words off the begin of a command: they are of its environment, as in a shell.
+func Assigned(words []string) (env, command []string) {
+	n := 0
+	for n < len(words) && assignment.MatchString(words[n]) {
+		n++
+	}
+	return words[:n:n], words[n:]
+}
+
+var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 // SplitWords splits a command at white space; single and double quotes group,
 // and nothing else is special. An error says that a quote is not closed.

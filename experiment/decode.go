@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -99,7 +100,7 @@ func (d *decoder) value(n ast.Node, into reflect.Value, path string) {
 	}
 }
 
-// isPlain says whether there is a value without anything but plain YAML.
+// isPlain reports whether there is a value without anything but plain YAML.
 func (d *decoder) isPlain(n ast.Node, path string) bool {
 	switch n.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
@@ -211,7 +212,7 @@ func (d *decoder) byName(n ast.Node, into reflect.Value, path string) {
 	})
 }
 
-// sequence reads a list. A plain value may stand for a list of one.
+// sequence reads a list. A plain value is a list of one.
 func (d *decoder) sequence(n ast.Node, into reflect.Value, path string) {
 	element := into.Type().Elem()
 	list, ok := n.(*ast.SequenceNode)
@@ -291,8 +292,16 @@ func kindOf(n ast.Node) string {
 	return "a single value"
 }
 
-// set reads a single value: true or false, or a text.
+// set reads a single value: true or false, a length of time, or a text.
 func set(into reflect.Value, text string) error {
+	if into.Type() == reflect.TypeFor[time.Duration]() {
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			return fmt.Errorf("is %q; expected a duration above 0s, such as 10s", text)
+		}
+		into.SetInt(int64(d))
+		return nil
+	}
 	if into.Kind() != reflect.Bool {
 		into.SetString(text)
 		return nil

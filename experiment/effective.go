@@ -12,7 +12,7 @@ import (
 	"contend/subject"
 )
 
-// target checks the fields of a target where they stand; any may be unset.
+// target checks the fields of a target at their places; any may be unset.
 func (v *validator) target(path string, t protocol.Target) {
 	if t.Get("rows") == "" {
 		for _, found := range subject.InBraces(atPort.ReplaceAllString(t.URL(), "$1")) {
@@ -42,8 +42,8 @@ func (v *validator) targetMistake(path string, m *setting.Mistake) {
 }
 
 // wholeTarget notes what is wrong with a target as it is opened, at the layer
-// that gives it, where nothing is wrong with the value by itself. Of a target
-// without all that the file gives for it nothing can be said.
+// that gives it, if nothing is wrong with the value alone. It skips a target
+// that lacks something that the file gives for it.
 func (v *validator) wholeTarget(prefix, arm string, t protocol.Target) {
 	if t.URL() == "" || v.unreadBelow(targetPaths(prefix, arm)) {
 		return
@@ -57,7 +57,7 @@ func (v *validator) wholeTarget(prefix, arm string, t protocol.Target) {
 	}
 }
 
-// unreadBelow says whether a value at one of the paths or below was not read.
+// unreadBelow reports whether a value at one of the paths or below was not read.
 func (v *validator) unreadBelow(paths []string) bool {
 	for unread := range v.unread {
 		if slices.ContainsFunc(paths, func(path string) bool { return unread == path || strings.HasPrefix(unread, path+".") }) {
@@ -90,6 +90,9 @@ func (v *validator) effective() {
 			v.required(prefix, profile, asked, p)
 			v.baseline(prefix, asked, p)
 			v.asRun(prefix, asked, p)
+			for _, err := range p.checkCount(v.file.Subjects) {
+				v.addSentence(prefix+"compare.count", "%v", err)
+			}
 		}
 	}
 }
@@ -153,7 +156,7 @@ func (v *validator) effectiveArms(own FilePart, prefix string, p Part) {
 	for n, text := range p.Expect {
 		x, err := expect.Parse(text)
 		if err != nil {
-			continue // said where it stands
+			continue // reported at its place
 		}
 		for _, arm := range x.Arms() {
 			if _, ok := p.Arms[arm]; !ok && !v.anyUnread("arms", "subjects") {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/count"
 	"contend/expect"
 	"contend/internal/placement"
 	"contend/load"
@@ -25,7 +26,7 @@ type Experiment struct {
 	// File is where it was read from, as typed; "": it is embedded, or a command line.
 	File   string
 	Answer report.Answer
-	// Profile is that of the file which was taken; empty where it has none.
+	// Profile is the profile of the file that was taken; empty without profiles.
 	Profile string
 	// Planned experiments are listed and not run.
 	Planned   bool
@@ -46,24 +47,17 @@ type Part struct {
 	Order    []string
 	// Placement says whether the servers have CPUs of their own.
 	Placement placement.Kind
-	// Plan is that of each block, but for its VUs and its length, which are of the
-	// designs.
+	// Plan is that of each block, except for its VUs and its length, which the
+	// designs set.
 	Plan   load.Plan
 	Design trial.Design
+	// Count has instructions counted instead of time taken.
+	Count count.Design
 	// Sweep is how the arms are swept where Swept is set, or where only one of them
 	// can run.
 	Sweep  sweep.Design
 	Swept  bool
 	Expect []string
-	// asked is what a file gives for it, with the places.
-	asked setting.Values
-}
-
-// locate finds where a file gives the setting that only running the part showed to be wrong.
-func (p Part) locate(m *setting.Mistake) {
-	if given, ok := p.asked.Of(m.Setting, setting.InFile); ok {
-		m.Setting.Path, m.At = given.Path, given.Places[0]
-	}
 }
 
 // ordered are the names of all arms, the baseline first and the others in their order.
@@ -99,7 +93,7 @@ func (e *Experiment) Alternatives() []report.Arm {
 	return commands
 }
 
-// plan is that of the first block, but for its length.
+// plan is that of the first block, except for its length.
 func (p Part) plan() load.Plan {
 	plan := p.Plan
 	if len(p.Design.Levels) > 0 {
@@ -131,7 +125,7 @@ func (p Part) checkSettings() error {
 func (e *Experiment) Validate() error {
 	var errs []error
 	for _, p := range e.Parts {
-		errs = append(errs, p.checkSettings())
+		errs = append(errs, p.checkSettings(), errors.Join(p.checkCount(e.Subjects)...))
 		for _, name := range sortedKeys(p.Arms) {
 			for _, m := range setting.Mistakes(p.Arms[name].Target.Validate()) {
 				if m.Owner = name; !p.fromDocuments() {
@@ -173,12 +167,11 @@ func (e *Experiment) Place(kind placement.Kind) {
 	}
 }
 
-// defaultProfile is taken where none is named.
+// defaultProfile is taken if no other is named.
 const defaultProfile = "standard"
 
 // Experiment returns what a valid file asks for under a profile: quick, standard
-// or published; empty means standard. A part without that profile is as it
-// stands.
+// or published; empty means standard. A part without that profile is unchanged.
 func (f *File) Experiment(profile string) *Experiment {
 	if profile == "" {
 		profile = defaultProfile
@@ -209,10 +202,10 @@ func (f *File) asked(own FilePart, profile string) setting.Values {
 	return own.Profiles[profile].Asked.Over(f.Profiles[profile].Asked).Over(own.Asked.Over(f.Asked))
 }
 
-// part fills a part with what is asked of it. Mistakes have been found where they
-// stand.
+// part fills a part with what is asked of it. Mistakes have been found at their
+// places.
 func (f *File) part(own FilePart, asked setting.Values) Part {
-	p := Part{Name: own.Name, Title: own.Title, Arms: map[string]Arm{}, Expect: own.Expect, asked: asked}
+	p := Part{Name: own.Name, Title: own.Title, Arms: map[string]Arm{}, Expect: own.Expect}
 	if own.Expect == nil {
 		p.Expect = f.Expect
 	}
@@ -223,7 +216,7 @@ func (f *File) part(own FilePart, asked setting.Values) Part {
 	}
 	var a Arrangement
 	var placing Placing
-	for _, into := range []any{&p.Plan, &p.Design, &p.Sweep, &a, &placing} {
+	for _, into := range []any{&p.Plan, &p.Design, &p.Sweep, &p.Count, &a, &placing} {
 		_ = setting.Fill(into, asked, setting.InFile)
 	}
 	p.allowErrors(asked)

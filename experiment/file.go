@@ -4,6 +4,9 @@
 package experiment
 
 import (
+	"time"
+
+	"contend/count"
 	"contend/internal/placement"
 	"contend/load"
 	"contend/metric"
@@ -46,7 +49,7 @@ type Subject struct {
 	// Command is anybody's program with its arguments, split at spaces; quotes
 	// group. {{addr}} is replaced by a free local address.
 	Command string `yaml:"command"`
-	// Program is the path that {{out}} stands for in Command, if it is set: a program
+	// Program is the path that replaces {{out}} in Command, if it is set: a program
 	// that was built for the experiment. A file cannot give it.
 	Program string
 	// Serve holds the arguments of `contend serve`.
@@ -57,6 +60,9 @@ type Subject struct {
 	Ready Ready    `yaml:"ready"`
 	Env   []string `yaml:"env"` // KEY=VALUE
 	Dir   string   `yaml:"dir"`
+	// StopTimeout is how long the process has to end after SIGTERM until it is killed; 0: 5 s, and 1 s once it was seen to
+	// take no notice.
+	StopTimeout time.Duration `yaml:"stop_timeout"`
 	// Files holds texts by local path; they are written to a fresh folder, {{dir}}.
 	// {{text SIZE}} in them is that much generated text, as in {{text 130kB}}.
 	Files map[string]string `yaml:"files"`
@@ -100,11 +106,11 @@ type Setup struct {
 
 // An Arm is one of the alternatives of a part.
 type Arm struct {
-	// Subject is the name of the subject behind the arm; empty: in process.
+	// Subject is the name of the arm's subject; empty: in process.
 	Subject string `yaml:"subject"`
-	// Document, in the place of a target and a load, holds the arguments of a
-	// contend command that measures by itself and writes a document with one
-	// result. It runs once a round. All arms of a part have it, or none.
+	// Document replaces target and load. It holds the arguments of a contend
+	// command that measures by itself and writes a document with one result. It
+	// runs once a round. All arms of a part have it, or none.
 	Document string `yaml:"document"`
 	// Target overrides fields of the part's target.
 	Target protocol.Target `yaml:"target"`
@@ -113,7 +119,7 @@ type Arm struct {
 	Guard string `yaml:"guard"`
 }
 
-// Arrangement is what a comparison needs besides a load.Plan and a trial.Design.
+// Arrangement is what a comparison needs in addition to a load.Plan and a trial.Design.
 type Arrangement struct {
 	Baseline string `json:"baseline" file:"compare.baseline" flag:"-" required:"lock" words:"the variant to compare all others with"`
 }
@@ -125,7 +131,7 @@ type Placing struct {
 
 // settings returns what can be asked for in the sections of a file.
 func settings() []setting.Setting {
-	return setting.Of(trial.Design{}, sweep.Design{}, load.Plan{}, Arrangement{}, Placing{})
+	return setting.Of(trial.Design{}, count.Design{}, sweep.Design{}, load.Plan{}, Arrangement{}, Placing{})
 }
 
 // A Profile overrides the settings that it gives. A part's profile goes before
@@ -147,8 +153,8 @@ type Published struct {
 	Notes []Note `yaml:"notes"`
 	// Columns are arm, vus, metrics and names of Extra; Rows hold a cell for each.
 	Columns []string `yaml:"columns"`
-	// Extra names published figures that are no metrics of ours: they are shown,
-	// and nothing of ours stands beside them. The unit is part of the name, as in
+	// Extra names published figures that are no metrics of ours: they are shown
+	// without any of ours next to them. The unit is part of the name, as in
 	// alloc_bytes_per_op.
 	Extra []string `yaml:"extra"`
 	Rows  []Row    `yaml:"rows"`

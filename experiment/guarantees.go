@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"contend/metric"
+	"contend/internal/unit"
 	"contend/pipeline"
 	"contend/protocol/pipe"
 	"contend/report"
@@ -29,8 +29,8 @@ func (r *runner) guarantees(context.Context) ([]report.Analysis, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.Rows = append(a.Rows, []string{d.Name, string(d.Order), metric.Number(float64(d.MaxProducers)),
-			metric.Number(float64(d.MaxConsumers)), d.Unpublished})
+		a.Rows = append(a.Rows, []string{d.Name, string(d.Order), unit.Count(d.MaxProducers),
+			unit.Count(d.MaxConsumers), d.Unpublished})
 	}
 	return []report.Analysis{a}, nil
 }

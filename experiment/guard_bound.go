@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"contend/internal/unit"
 	"contend/load"
 	"contend/metric"
 	"contend/report"
@@ -17,15 +18,15 @@ import (
 // callerBlock is how long one caller is measured.
 const callerBlock = time.Second
 
-// guardBound says how much the choice of the guard could change at the most,
-// from its cost in process: on throughput, extra guard CPU ÷ CPU per call of
-// the saturated resource (the server, and the generator where they share the
+// guardBound says how much the choice of the guard could change at most, from
+// its cost in process: on throughput, extra guard CPU ÷ CPU per call of the
+// saturated resource (the server, and the generator where they share the
 // cores); on latency, extra guard time ÷ service time at one caller.
 func (r *runner) guardBound(ctx context.Context) ([]report.Analysis, error) {
 	var list []report.Analysis
 	for _, p := range r.Parts {
 		base := p.Arms[p.Baseline]
-		if base.Guard == "" {
+		if base.Guard == "" || p.Count.Count {
 			continue
 		}
 		for _, arm := range r.arms(p) {
@@ -118,8 +119,8 @@ func (r *runner) measured(p Part, candidate string, vus int) stat.Effect {
 }
 
 func (b bound) row(name string, c GuardCost) []string {
-	return []string{name, fmt.Sprint(b.Callers()), metric.Duration(float64(c.CPU)), metric.Duration(float64(c.Call)),
-		metric.Number(float64(time.Second) / float64(c.Wall))}
+	return []string{name, fmt.Sprint(b.Callers()), unit.Duration(float64(c.CPU)), unit.Duration(float64(c.Call)),
+		unit.Number(float64(time.Second) / float64(c.Wall))}
 }
 
 func (b bound) sentences(candidate, baseline string) []string {
@@ -127,7 +128,7 @@ func (b bound) sentences(candidate, baseline string) []string {
 	share := math.Abs(b.Throughput(b.base, b.cand))
 	list := []string{fmt.Sprintf(
 		"Throughput: %s costs %s more CPU per call than %s, of %s that a call costs %s: at most %.1f%%, if it costs there what it costs in process.",
-		candidate, metric.Duration(float64(b.cand.CPU-b.base.CPU)), baseline, metric.Duration(perCall), whose, 100*share)}
+		candidate, unit.Duration(float64(b.cand.CPU-b.base.CPU)), baseline, unit.Duration(perCall), whose, 100*share)}
 	if m := b.measured; m.Bounded() && (m.High < 1-share || m.Low > 1+share) {
 		list = append(list, fmt.Sprintf(
 			"Measured were %+.1f%% [%+.1f, %+.1f], which is more: behind the network %s costs more than in process, as when its hand-overs wake goroutines while both cores are busy.",
@@ -135,7 +136,7 @@ func (b bound) sentences(candidate, baseline string) []string {
 	}
 	list = append(list, fmt.Sprintf(
 		"Latency: one caller waits %s longer in %s than in %s, of a service time of %s: at most %.2f%%.",
-		metric.Duration(float64(b.cand.Call-b.base.Call)), candidate, baseline, metric.Duration(float64(b.Alone)),
+		unit.Duration(float64(b.cand.Call-b.base.Call)), candidate, baseline, unit.Duration(float64(b.Alone)),
 		100*math.Abs(b.Latency(b.base, b.cand))))
 	for _, g := range []struct {
 		name string

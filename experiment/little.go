@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/internal/unit"
 	"contend/metric"
 	"contend/report"
 	"contend/stat"
@@ -33,7 +34,7 @@ func (r *runner) analyses(ctx context.Context, entry *report.Experiment) error {
 // analysisTable holds the analyses that a file can name.
 func analysisTable() map[string]func(*runner, context.Context) ([]report.Analysis, error) {
 	return map[string]func(*runner, context.Context) ([]report.Analysis, error){
-		"ab":           (*runner).besideAB,
+		"ab":           (*runner).comparedWithAB,
 		"little":       (*runner).little,
 		"guard_bound":  (*runner).guardBound,
 		"guarantees":   (*runner).guarantees,
@@ -107,8 +108,8 @@ func (l *littleReading) add(p Published, row []string, a *report.Analysis) {
 		l.throughput[vus] = map[string]float64{}
 	}
 	l.throughput[vus][arm] = x
-	a.Rows = append(a.Rows, []string{arm, strconv.Itoa(vus), metric.Number(x), metric.Duration(call),
-		metric.Duration(cycle), fmt.Sprintf("%.1f", o.CallsInFlight), fmt.Sprintf("%.0f%%", 100*o.ShareOutside)})
+	a.Rows = append(a.Rows, []string{arm, unit.Count(vus), unit.Number(x), unit.Duration(call),
+		unit.Duration(cycle), fmt.Sprintf("%.1f", o.CallsInFlight), fmt.Sprintf("%.0f%%", 100*o.ShareOutside)})
 }
 
 func (l *littleReading) sentences(rows int) []string {
@@ -126,8 +127,8 @@ func (l *littleReading) sentences(rows int) []string {
 	return append(list, "INVALID generator_saturated: these figures decide nothing about the server or its guard.")
 }
 
-// flip says in which range the difference between two arms lies when its sign
-// changes from level to level; "" if it does not.
+// flip gives the range of the difference between two arms if its sign changes
+// from level to level; "" if it does not.
 func (l *littleReading) flip() string {
 	var lowest, highest float64
 	var names []string

@@ -36,7 +36,7 @@ func TestLittleOnTheGRPCCounter(t *testing.T) {
 	for row, want := range map[int][]string{
 		0:  {"inputq", "10", "4,532", "720 µs", "2.19 ms", "3.3", "67%"}, // 4532.29/s × 719.94 µs
 		2:  {"inputq", "100", "10,665", "1.63 ms", "9.35 ms", "17.4", "83%"},
-		10: {"inputq", "1000", "8,925", "2.31 ms", "92.0 ms", "20.6", "97%"},
+		10: {"inputq", "1,000", "8,925", "2.31 ms", "92.0 ms", "20.6", "97%"},
 	} {
 		if got := strings.Join(a.Rows[row], " | "); got != strings.Join(want, " | ") {
 			t.Errorf("row %d is %s, want %s", row, got, strings.Join(want, " | "))

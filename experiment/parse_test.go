@@ -69,7 +69,21 @@ func TestParseReadsPlainValues(t *testing.T) {
 	}
 }
 
-// Every mistake of a mistyped file is said, with its line.
+// A length of time is more than nothing, with its unit.
+func TestStopTimeout(t *testing.T) {
+	const ready = "ready: {http: /health}"
+	for given, want := range map[string]string{"2m": "", "0s": "is \"0s\"; expected a duration above 0s, such as 10s", "5": "is \"5\"; expected a duration above 0s, such as 10s"} {
+		f, err := Parse("orders.yaml", []byte(strings.Replace(orders, ready, "stop_timeout: "+given, 1)))
+		switch {
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want %s", given, err, want)
+		case want == "" && (err != nil || f.Subjects["lock"].StopTimeout != 2*time.Minute):
+			t.Errorf("%s: %v", given, err)
+		}
+	}
+}
+
+// Every mistake of a mistyped file is reported, with its line.
 func TestMistypedFile(t *testing.T) {
 	path := filepath.Join("testdata", "mistyped.yaml")
 	text, err := os.ReadFile(path)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"contend/metric"
+	"contend/internal/unit"
 	"contend/report"
 	"contend/trial"
 )
@@ -93,8 +93,8 @@ func readTrips(ctx context.Context, address string) (tripCount, error) {
 	return parseTrips(io.LimitReader(answer.Body, maxMetrics))
 }
 
-// parseTrips reads the counts from Prometheus' text form; what has labels is
-// added up, and what is not there is zero.
+// parseTrips reads the counts from Prometheus' text form; figures with labels
+// are added up, and missing ones are zero.
 func parseTrips(r io.Reader) (tripCount, error) {
 	sums := map[string]float64{}
 	lines := bufio.NewScanner(r)
@@ -167,5 +167,5 @@ func (c *tripCount) cells(most float64) []string {
 		fewer = fmt.Sprintf("%.1f", most/(c.roundTrips/c.increments))
 	}
 	each := func(total float64) string { return fmt.Sprintf("%.3f", total/c.increments) }
-	return []string{metric.Number(c.increments), each(c.roundTrips), each(c.commands), each(c.conflicts), fewer}
+	return []string{unit.Number(c.increments), each(c.roundTrips), each(c.commands), each(c.conflicts), fewer}
 }

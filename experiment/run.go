@@ -15,12 +15,11 @@ import (
 	"contend/load"
 	"contend/protocol"
 	"contend/report"
-	"contend/setting"
 	"contend/sweep"
 	"contend/trial"
 )
 
-// Options are what running an experiment needs besides its file.
+// Options are what running an experiment needs in addition to its file.
 type Options struct {
 	// Self is the command that runs contend, for subjects with serve.
 	Self []string
@@ -47,11 +46,13 @@ type Options struct {
 	Pprof string
 	// Redis is the URL of the one that commands with --redis auto use; empty: a private one.
 	Redis string
-	// Observe, if set, is told how far the experiment is.
+	// Warn, if set, gets once for each server what a reader should know of its start and end. Run puts it into the experiment's entry.
+	Warn func(finding.Warning)
+	// Observe, if set, gets the progress of the experiment.
 	Observe func(trial.Progress)
 }
 
-// itself is the command that runs contend with a word behind it.
+// itself is the command that runs contend, followed by a word.
 func (o Options) itself(word string) []string { return append(slices.Clone(o.Self), word) }
 
 type runner struct {
@@ -88,13 +89,20 @@ func (o Options) filled() Options {
 
 // share makes the subject of a name, which runs while an arm uses it.
 func (o Options) share(name string, s Subject) *sharedSubject {
-	return &sharedSubject{name: name, config: s, self: o.Self, elsewhere: o.Elsewhere, movable: o.Movable}
+	return &sharedSubject{name: name, config: s, self: o.Self, elsewhere: o.Elsewhere, movable: o.Movable, warn: o.Warn}
 }
 
 // Run runs the experiment and adds what it found to the document, including
 // the experiment's own entry. On an error, and when ctx is done, what was
 // measured so far is in the document and the error is returned.
 func (e *Experiment) Run(ctx context.Context, o Options, doc *report.Document) error {
+	var warned []finding.Warning
+	var mu sync.Mutex
+	o.Warn = func(w finding.Warning) {
+		mu.Lock()
+		defer mu.Unlock()
+		warned = append(warned, w)
+	}
 	r := newRunner(e, o, doc)
 	began := time.Now()
 	entry := report.Experiment{ID: e.ID, File: e.File, Title: e.Title, Question: e.Question, Source: e.Source,
@@ -109,7 +117,7 @@ func (e *Experiment) Run(ctx context.Context, o Options, doc *report.Document) e
 	if err == nil {
 		err = r.analyses(ctx, &entry)
 	}
-	entry.Elapsed = time.Since(began)
+	entry.Elapsed, entry.Warnings = time.Since(began), append(entry.Warnings, warned...)
 	switch {
 	case ctx.Err() != nil:
 		entry.Status = "interrupted"
@@ -169,9 +177,6 @@ func (r *runner) part(ctx context.Context, p Part, own *report.Part, observe fun
 	if trials != nil {
 		r.doc.Add(place, trials)
 	}
-	if m, ok := errors.AsType[*setting.Mistake](err); ok {
-		p.locate(m)
-	}
 	if err != nil && p.Name != "" {
 		return fmt.Errorf("part %s: %w", p.Name, err)
 	}
@@ -194,7 +199,7 @@ func (r *runner) placed(ctx context.Context, p Part, own *report.Part, observe f
 	return trials, err
 }
 
-// startsSome says whether subjects of the part are started, here or by a worker.
+// startsSome reports whether subjects of the part are started, here or by a worker.
 func (r *runner) startsSome(p Part) bool {
 	for _, name := range r.names(p) {
 		if s, ok := r.Subjects[p.Arms[name].Subject]; ok && s.isStarted() {
@@ -218,6 +223,9 @@ func (r *runner) drive(ctx context.Context, p Part, observe func(trial.Progress)
 	if r.allElsewhere(p) {
 		design.Probe = nil // it would look at this machine
 	}
+	if p.Count.Count {
+		return r.count(ctx, p, arms, design, observe)
+	}
 	if !r.options.Why {
 		return trial.Compare(ctx, arms, p.plan(), design, observe)
 	}
@@ -231,7 +239,7 @@ func (r *runner) drive(ctx context.Context, p Part, observe func(trial.Progress)
 		}
 	}
 	trials, err := trial.Compare(ctx, arms, p.plan(), design, part(0, first, ""))
-	if err == nil {
+	if err == nil && trials.TimeUp == nil {
 		design.Warmup = trials.Design.Warmup
 		trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, part(first, 1-first, "why: "))
 	}

@@ -67,8 +67,8 @@ func (c *subjectCheck) kinds() {
 		}
 		if words, err := SplitWords(kind.value); err != nil {
 			c.addSentence(kind.name, "%v", err)
-		} else if len(words) == 0 {
-			c.add(kind.name, "is %q; expected at least one word", kind.value)
+		} else if _, command := Assigned(words); len(command) == 0 {
+			c.add(kind.name, "is %q; expected a program", kind.value)
 		} else if sign := shellSign(kind.value); sign != "" {
 			c.add(kind.name, "contains %s, but the command does not run in a shell; give one program with arguments, or sh -c \"COMMANDS\"", sign)
 		}
@@ -86,13 +86,13 @@ func (c *subjectCheck) kinds() {
 	}
 }
 
-// What only a shell understands, outside of quotes: what stands between commands, and before files.
+// What only a shell understands, outside of quotes: what comes between commands, and before files.
 var (
 	inQuotes  = regexp.MustCompile(`'[^']*'|"[^"]*"`)
 	shellWord = regexp.MustCompile(`^(?:&&?|\|\|?|[0-9&]?>.*|<.*)$|^[^;]*;$`)
 )
 
-// shellSign is the first such thing in a command; "": there is none.
+// shellSign is the first sign of a shell in a command; "": none.
 func shellSign(command string) string {
 	words := strings.Fields(inQuotes.ReplaceAllString(command, "q"))
 	i := slices.IndexFunc(words, shellWord.MatchString)
@@ -102,7 +102,7 @@ func shellSign(command string) string {
 	return words[i]
 }
 
-// isStarted says whether the subject is a process of ours.
+// isStarted reports whether the subject is a process of ours.
 func (s Subject) isStarted() bool { return s.Command != "" || s.Serve != "" }
 
 // surroundings checks what goes with a command.
@@ -111,8 +111,8 @@ func (c *subjectCheck) surroundings() {
 		if _, _, err := net.SplitHostPort(c.URL); err != nil {
 			c.add("url", "is %q; expected host:port", c.URL)
 		}
-		if !reflect.ValueOf(c.Ready).IsZero() || len(c.Env) > 0 || c.Dir != "" || len(c.Files) > 0 {
-			c.addSentence("", "ready, env, dir and files do not apply to url: it is not started here")
+		if !reflect.ValueOf(c.Ready).IsZero() || len(c.Env) > 0 || c.Dir != "" || len(c.Files) > 0 || c.StopTimeout != 0 {
+			c.addSentence("", "ready, env, dir, files and stop_timeout do not apply to url: it is not started here")
 		}
 	}
 	for i, entry := range c.Env {
@@ -155,7 +155,7 @@ func (s Subject) withoutDir(text string) string {
 	return strings.ReplaceAll(text, "{{dir}}", "")
 }
 
-// placeholders checks those of a text, which may hold those of others, too.
+// placeholders checks those of a text, which may also hold those of others.
 func (c *subjectCheck) placeholders(field, text string, others ...string) {
 	for _, found := range subject.Unknown(text) {
 		c.add(field, "has the placeholder %s; expected %s", found, strings.Join(append([]string{subject.Placeholders}, others...), ", "))

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -22,8 +23,9 @@ func TestTakes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := f.Experiment("").Takes(); math.Abs(got-tt.want) > 1e-9 {
-			t.Errorf("%s: %v s, want %v", tt.text, got, tt.want)
+		e, compared := f.Experiment(""), strings.Contains(tt.text, "pairs") // neither swept nor from documents
+		if got, why := e.Takes(), e.DiagnosisTakes(); math.Abs(got-tt.want) > 1e-9 || (why > 0) != compared {
+			t.Errorf("%s: %v s, want %v, and %v to say why", tt.text, got, tt.want, why)
 		}
 	}
 }

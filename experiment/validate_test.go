@@ -1,11 +1,13 @@
 package experiment
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"contend/metric"
 	"contend/protocol"
+	"contend/trial"
 )
 
 const table = "published: [{title: t, environment: e, columns: [arm, vus, response_p99_ns], rows: [[lock, 1, 5ms]]}]\n"
@@ -20,10 +22,11 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{"-mode queue", "-mode {{port.http}} {{name}}", "subjects.queue.command has the placeholder {{name}}; expected {{addr}}, {{port}}, {{host}}, {{addr.NAME}}, {{p"},
 	{`command: "./orders -mode queue -listen {{addr}}"`, "serve: counter", `the command has neither {{addr}} nor {{port}}, so the variant queue cannot be reached`},
 	{`queue -listen {{addr}}"`, `queue", env: [A=1, PORT=80]`, `the command has neither {{addr}} nor {{port}}, and its environment sets PORT to something else, so the variant queue`},
-	{`"./orders -mode queue -listen {{addr}}"`, `" "`, `subjects.queue.command is " "; expected at least one word`},
+	{`"./orders -mode queue -listen {{addr}}"`, `"A=1 PORT=80 ./orders"`, `the command has neither {{addr}} nor {{port}}, and its environment sets PORT to something else, so the variant queue`},
+	{`"./orders -mode queue -listen {{addr}}"`, `" "`, `subjects.queue.command is " "; expected a program`},
 	{"{http: /health}", "{http: health}", `subjects.lock.ready.http is "health"; expected a path such as /ready, or an http:// URL`},
 	{"{http: /health}", "{http: '/{{adr}}'}", "subjects.lock.ready.http has the placeholder {{adr}}; expected {{addr}}, {{port}}, {{host}}, {{addr.NAME}}, {{"},
-	{`command: "./orders -mode queue -listen {{addr}}"`, "url: localhost:1, dir: x", "subjects.queue: ready, env, dir and files do not apply to url"},
+	{`command: "./orders -mode queue -listen {{addr}}"`, "url: localhost:1, dir: x", "subjects.queue: ready, env, dir, files and stop_timeout do not apply to url"},
 	{"queue: {", "queue: {os: plan9, ", `subjects.queue.os is "plan9"; expected linux, darwin, windows`},
 	{"http://{{addr}}/orders", "http://{{port}}/orders", "target.url has the placeholder {{port}}; expected {{addr}}, {{port}} as the port, the values of docs/data-and-checks.md, and "},
 	{`url: "http://{{addr}}/orders", `, "", "target.url is missing: the variant lock has no url to drive"},
@@ -130,8 +133,8 @@ func TestOneMistakeIsSaidOnce(t *testing.T) {
 	}
 }
 
-// A mistake hides none elsewhere: only of a target that could not be read as a whole
-// is no more said than that.
+// A mistake hides no other: only a target that could not be read as a whole is not
+// examined further.
 func TestEveryMistakeIsSaid(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"method: POST", "method: POST, data_file: x", "target.data_file cannot be combined with data"},
@@ -151,7 +154,7 @@ func TestEveryMistakeIsSaid(t *testing.T) {
 	}
 }
 
-// What a command line asks for is checked likewise, arm by arm.
+// What a command line asks for is checked in the same way, arm by arm.
 func TestValidateExperiment(t *testing.T) {
 	e := OfSubjects(protocol.At("http://{{addr}}/"), map[string]Subject{"A": {Command: "a {{addr}}"}, "B": {Command: "b {{addr}}"}})
 	if err := e.Validate(); err != nil {
@@ -240,7 +243,7 @@ func TestPlannedFileNeedsLittle(t *testing.T) {
 	}
 }
 
-// What only a shell understands is told from the same in quotes, and from what looks like it.
+// What only a shell understands is distinguished from the same in quotes, and from what looks like it.
 func TestShellSign(t *testing.T) {
 	for command, want := range map[string]string{
 		"./a &": "&", "./a | cat": "|", "./a > log": ">", "./a 2>&1": "2>&1", "./a </dev/null": "</dev/null", "cd x && ./a": "&&", "cd x; ./a": "x;",
@@ -252,6 +255,29 @@ func TestShellSign(t *testing.T) {
 	}
 }
 
+// What a command begins with in the form NAME=VALUE is of its environment, as in a shell.
+func TestAssigned(t *testing.T) {
+	for give, want := range map[string][2]string{
+		"./server -a":              {"", "./server|-a"},
+		"A=1 B='x y' ./server C=2": {"A=1|B=x y", "./server|C=2"},
+		"env A=1 ./server":         {"", "env|A=1|./server"},
+		"_a1=  ./server":           {"_a1=", "./server"},
+		"1A=2 x":                   {"", "1A=2|x"},
+		"A=1":                      {"A=1", ""},
+	} {
+		words, err := SplitWords(give)
+		env, command := Assigned(words)
+		if got := [2]string{strings.Join(env, "|"), strings.Join(command, "|")}; err != nil || got != want {
+			t.Errorf("%q is %q, %v, want %q", give, got, err, want)
+		}
+	}
+	s := Subject{Command: "PORT={{port}} MODE=b ./server", Env: []string{"MODE=a"}}
+	cfg, err := s.process("b", nil, trial.Setup{Padding: 1})
+	if want := []string{"MODE=a", "CONTEND_PADDING=x", "PORT={{port}}", "MODE=b"}; err != nil || !slices.Equal(cfg.Env, want) || !slices.Equal(cfg.Command, []string{"./server"}) {
+		t.Errorf("%q with %q, %v, want %q", cfg.Command, cfg.Env, err, want)
+	}
+}
+
 func TestSplitWords(t *testing.T) {
 	for _, c := range []struct {
 		give string
@@ -260,7 +286,7 @@ func TestSplitWords(t *testing.T) {
 		{"a b", []string{"a", "b"}},
 		{" a\t b \n", []string{"a", "b"}},
 		{`a 'b c' "d 'e'"`, []string{"a", "b c", "d 'e'"}},
-		{`a="b c"d`, []string{"a=b cd"}}, // quotes may stand inside a word
+		{`a="b c"d`, []string{"a=b cd"}}, // quotes may be inside a word
 		{`''`, []string{""}},
 		{"", nil},
 	} {

@@ -5,6 +5,7 @@ package failure
 import (
 	"cmp"
 	"strings"
+	"time"
 )
 
 // A Kind is one of the closed set of reasons why a server could not be measured.
@@ -27,11 +28,11 @@ const (
 	Proxy       Kind = "proxy"        // the proxy on the way failed
 	NoQUIC      Kind = "no_quic"      // nobody listens on that UDP port
 	NoLocalPort Kind = "no_port"      // this machine has no local address or port left
-	NoSocket    Kind = "no_socket"    // there is no such Unix socket
+	NoSocket    Kind = "no_socket"    // the Unix socket does not exist
 	Forbidden   Kind = "forbidden"    // this user may not connect there
 	Filtered    Kind = "filtered"     // a rule of this machine forbids it
-	NoNetwork   Kind = "no_network"   // there is no route to the network
-	NoRoute     Kind = "no_route"     // there is no route to the host
+	NoNetwork   Kind = "no_network"   // no route to the network
+	NoRoute     Kind = "no_route"     // no route to the host
 	NoFiles     Kind = "no_files"     // this process has too many files open
 	Ended       Kind = "disconnected" // the server ended the connection at once
 	Handshake   Kind = "tls"          // the TLS handshake failed
@@ -54,6 +55,8 @@ type Failure struct {
 	Program string `json:"program,omitempty"`
 	// Exit is the exit status of the process; nil: it has none, as after a signal.
 	Exit *int `json:"exit,omitempty"`
+	// Lived is the time from the start of the process to its end; 0: it is not known.
+	Lived time.Duration `json:"lived_ns,omitempty"`
 	// Cause is what went wrong, in the words of whoever found out, and More is what else is known.
 	Cause string `json:"cause"`
 	More  string `json:"more,omitempty"`
@@ -64,7 +67,7 @@ type Failure struct {
 	LastWords []string `json:"last_words,omitempty"`
 }
 
-// Unreached says whether no connection was made to a server that was to be there.
+// Unreached reports whether no connection was made to a server that was to be there.
 func (f Failure) Unreached() bool {
 	switch f.Kind {
 	case Other, NoProgram, AddressTaken, Exited, NotReady:
@@ -153,7 +156,7 @@ func innermost(c carrier) error {
 	return c
 }
 
-// told is the failure of an error of which only the text is known.
+// told is the failure of an error that is only known by its text.
 func told(err error) Failure {
 	cause, more, _ := strings.Cut(err.Error(), "\n")
 	return Failure{Kind: Other, Cause: cause, More: more}
@@ -162,7 +165,7 @@ func told(err error) Failure {
 // add overrides what it has with the facts of an outer error.
 func (f *Failure) add(o Failure) {
 	f.Arm, f.Server, f.Worker = cmp.Or(o.Arm, f.Arm), cmp.Or(o.Server, f.Server), cmp.Or(o.Worker, f.Worker)
-	f.Kind, f.Died = cmp.Or(o.Kind, f.Kind), f.Died || o.Died
+	f.Kind, f.Died, f.Lived = cmp.Or(o.Kind, f.Kind), f.Died || o.Died, cmp.Or(o.Lived, f.Lived)
 	f.Address, f.Program, f.Exit = cmp.Or(o.Address, f.Address), cmp.Or(o.Program, f.Program), cmp.Or(o.Exit, f.Exit)
 	f.Advice, f.Stream = cmp.Or(o.Advice, f.Advice), cmp.Or(o.Stream, f.Stream)
 	if o.Cause != "" {

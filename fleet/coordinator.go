@@ -27,19 +27,19 @@ type Fleet struct {
 	base    time.Time         // of the coordinator's clock
 	say     func(line string) // nil: to nobody
 	end     context.CancelFunc
-	ended   chan struct{} // there is no pulse any more
+	ended   chan struct{} // the pulse has ended
 
 	mu       sync.Mutex
 	workers  map[string]*member
 	changed  chan struct{}     // closed when one has come
 	beats    uint64            // of the pulse
 	sessions map[string][]byte // that are open, with what is offered to them
-	left     map[string]int    // beats for which nobody was there of other coordinators
-	fetching chan struct{}     // holds one for each piece that is under way
+	gone     map[string]int    // how often in succession NATS reported other coordinators gone
+	fetches  chan struct{}     // holds one for each piece of a result that is being fetched
 }
 
-// mostFetching bounds how many pieces of results are under way at once: see piece.
-const mostFetching = 16
+// mostFetches bounds how many pieces of results are fetched at once: see piece.
+const mostFetches = 16
 
 // A member is a worker that has said hello.
 type member struct {
@@ -48,8 +48,8 @@ type member struct {
 }
 
 // Gather connects to the workers at an address. Only those of the same version of the program are
-// asked for anything. say is told, a line at a time, what is found there of a coordinator that has
-// gone; nil: nobody is.
+// asked for anything. say gets, a line at a time, what is found there of a coordinator that has
+// gone; nil: nobody does.
 func Gather(ctx context.Context, at Address, version string, say func(line string)) (*Fleet, error) {
 	conn, err := at.connect(ctx, "coordinator", nil)
 	if err != nil {
@@ -57,7 +57,7 @@ func Gather(ctx context.Context, at Address, version string, say func(line strin
 	}
 	f := &Fleet{conn: conn, id: rand.Text(), name: processName(), version: version, base: time.Now(), say: say,
 		ended: make(chan struct{}), workers: map[string]*member{}, changed: make(chan struct{}), sessions: map[string][]byte{},
-		left: map[string]int{}, fetching: make(chan struct{}, mostFetching)}
+		gone: map[string]int{}, fetches: make(chan struct{}, mostFetches)}
 	_, hellos := conn.Subscribe(helloSubject, f.hello)
 	_, questions := conn.Subscribe(coordinatorPrefix+f.id, f.offer)
 	if err := errors.Join(hellos, questions); err != nil {
@@ -79,7 +79,7 @@ func (f *Fleet) Close() {
 // now is the time by the coordinator's clock.
 func (f *Fleet) now() time.Duration { return time.Since(f.base) }
 
-// beat says that the coordinator is there, and looks for what others have left, until ctx is done.
+// beat announces the coordinator, and looks for what others have left, until ctx is done.
 func (f *Fleet) beat(ctx context.Context) {
 	defer close(f.ended)
 	for ctx.Err() == nil {
@@ -87,7 +87,7 @@ func (f *Fleet) beat(ctx context.Context) {
 		f.beats++
 		text := encode(pulse{f.id, f.beats, slices.Sorted(maps.Keys(f.sessions))})
 		f.mu.Unlock()
-		_ = f.conn.Publish(pulseSubject, text) // soon it is said again
+		_ = f.conn.Publish(pulseSubject, text) // it is repeated soon
 		f.release(ctx)
 		select {
 		case <-ctx.Done():
@@ -96,8 +96,8 @@ func (f *Fleet) beat(ctx context.Context) {
 	}
 }
 
-// release frees the workers of coordinators of which NATS says twice that they are not there: what they
-// had is over, as nobody can add it up any more.
+// release frees the workers of coordinators that NATS twice reports to be gone: what they had is over,
+// as nobody can add it up any more.
 func (f *Fleet) release(ctx context.Context) {
 	others := map[string][]Worker{}
 	for _, w := range f.Workers() {
@@ -105,16 +105,16 @@ func (f *Fleet) release(ctx context.Context) {
 			others[w.Busy] = append(others[w.Busy], w)
 		}
 	}
-	maps.DeleteFunc(f.left, func(id string, _ int) bool { return others[id] == nil })
+	maps.DeleteFunc(f.gone, func(id string, _ int) bool { return others[id] == nil })
 	for id, workers := range others {
 		short, cancel := context.WithTimeout(ctx, patience)
 		_, err := f.conn.RequestWithContext(short, coordinatorPrefix+id, nil)
 		cancel()
 		if !errors.Is(err, nats.ErrNoResponders) {
-			delete(f.left, id)
+			delete(f.gone, id)
 			continue
 		}
-		if f.left[id]++; f.left[id] == 2 {
+		if f.gone[id]++; f.gone[id] == 2 {
 			_ = f.conn.Publish(pulseSubject, encode(pulse{From: id, Number: lastPulse}))
 			if f.say != nil {
 				free := "1 worker is free"
@@ -127,10 +127,10 @@ func (f *Fleet) release(ctx context.Context) {
 	}
 }
 
-// offer answers who asks for a piece of what is offered.
+// offer answers a request for a piece of what is offered.
 func (f *Fleet) offer(m *nats.Msg) {
 	var o fetching
-	_ = json.Unmarshal(m.Data, &o) // who only asks whether somebody is there gets nothing
+	_ = json.Unmarshal(m.Data, &o) // a request that only asks for a sign of life gets nothing
 	f.mu.Lock()
 	content := f.sessions[o.Session]
 	f.mu.Unlock()
@@ -176,7 +176,7 @@ func (f *Fleet) hello(m *nats.Msg) {
 	}
 }
 
-// Workers returns those that are there, by their names.
+// Workers returns the known workers, by their names.
 func (f *Fleet) Workers() []Worker {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -192,7 +192,7 @@ func (f *Fleet) Workers() []Worker {
 	return list
 }
 
-// there says whether a worker has said hello lately.
+// there reports whether a worker has said hello lately.
 func (f *Fleet) there(id string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -207,10 +207,10 @@ func (f *Fleet) next() <-chan struct{} {
 	return f.changed
 }
 
-// taken says whether another coordinator uses a worker.
+// taken reports whether another coordinator uses a worker.
 func (f *Fleet) taken(w Worker) bool { return w.Busy != "" && w.Busy != f.id }
 
-// Wait returns n workers, by their names, as soon as there are as many besides the ones excepted, of the
+// Wait returns n workers, by their names, as soon as there are as many without the excepted ones, of the
 // coordinator's version and not used by another. The error says who was there when ctx was done.
 func (f *Fleet) Wait(ctx context.Context, n int, except ...Worker) ([]Worker, error) {
 	for {
@@ -227,7 +227,7 @@ func (f *Fleet) Wait(ctx context.Context, n int, except ...Worker) ([]Worker, er
 	}
 }
 
-// foreign says in what a worker is not of the coordinator's build; "": in nothing.
+// foreign says how a worker's build differs from the coordinator's; "": it does not.
 func (f *Fleet) foreign(w Worker) string {
 	switch {
 	case w.Version != f.version:
@@ -249,15 +249,15 @@ func (f *Fleet) Unusable(w Worker) string {
 	return ""
 }
 
-// Free returns the workers that can be used, besides the ones excepted.
+// Free returns the workers that can be used, without the excepted ones.
 func (f *Fleet) Free(except ...Worker) []Worker {
 	return slices.DeleteFunc(f.Workers(), func(w Worker) bool {
 		return f.Unusable(w) != "" || slices.ContainsFunc(except, func(e Worker) bool { return e.ID == w.ID })
 	})
 }
 
-// All returns the workers that are there, also those that cannot be used, once there are n and none
-// has joined for a while; fewer, but one, when ctx is done.
+// All returns the known workers, including those that cannot be used, once there are n and no other
+// has joined for a while; fewer, but at least one, when ctx is done.
 func (f *Fleet) All(ctx context.Context, n int, quiet time.Duration) ([]Worker, error) {
 	for {
 		changed := f.next()
@@ -346,8 +346,8 @@ func (f *Fleet) read(ctx context.Context, worker string, o *order, b []byte, ask
 
 // fetch gets a piece of a result.
 func (f *Fleet) fetch(ctx context.Context, worker string, o *order) ([]byte, error) {
-	f.fetching <- struct{}{}
-	defer func() { <-f.fetching }()
+	f.fetches <- struct{}{}
+	defer func() { <-f.fetches }()
 	for {
 		m, err := request(ctx, f.conn, orderPrefix+worker, encode(o))
 		switch {

@@ -44,8 +44,8 @@ func (d *drive) each(do func(i int, w Worker) error) error {
 	return errors.Join(errs...)
 }
 
-// Close ends the callers. Of those of workers that cannot be reached nothing is said here: they end them
-// when they hear that the session is over, or nothing.
+// Close ends the callers. It does not report workers that cannot be reached: they end their callers when
+// they hear that the session is over, or hear nothing.
 func (d *drive) Close() error {
 	d.fleet.finish(d.session)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -67,8 +67,8 @@ const (
 	leadEach = 50 * time.Microsecond
 )
 
-// Run has all workers begin at the same moment, and adds up what they did. Of one that is gone before it
-// has sent its result the rest stands, and says so.
+// Run has all workers begin at the same moment, and adds up what they did. If one is gone before it has
+// sent its result the rest is returned, and says so.
 func (d *drive) Run(ctx context.Context, plan load.Plan) (*load.Result, error) {
 	all, err := plan.Split(d.weights)
 	if err != nil {
@@ -139,12 +139,12 @@ func (f *Fleet) window(plan load.Plan, begin time.Duration) (opens, closes time.
 	return opens, closes
 }
 
-// runOne has one worker begin at a moment of its own clock, and returns what it did if that can be believed.
+// runOne has one worker begin at a moment of its own clock, and returns what it did if that is valid.
 func (d *drive) runOne(ctx context.Context, w Worker, plan load.Plan, begin time.Duration) (*load.Result, error) {
 	until := ctx
-	if plan.Duration > 0 { // who says that it is there, and never what it did, is not waited for
+	if plan.Duration > 0 { // a worker that shows signs of life, and never a result, is not waited for
 		var cancel context.CancelFunc
-		until, cancel = context.WithTimeout(ctx, plan.Warmup+plan.Duration+plan.Grace+silence)
+		until, cancel = context.WithTimeout(ctx, longestRun(plan))
 		defer cancel()
 	}
 	text := encode(plan)
@@ -172,12 +172,15 @@ func (d *drive) runOne(ctx context.Context, w Worker, plan load.Plan, begin time
 	return r, nil
 }
 
-// latest is how late a worker may begin where nobody knows how long the run is going to be. Else it is a tenth of that, or, as a
-// busy machine may stand still for a while, a fifth of this.
+// longestRun is how long a worker may take for a plan that ends by time.
+func longestRun(plan load.Plan) time.Duration { return plan.EndsBy() + 2*plan.Timeout + silence }
+
+// latest is how late a worker may begin if nobody knows how long the run is going to be. Otherwise it is a tenth of
+// that, or, as a busy machine may stop for a while, a fifth of this.
 const latest = 5 * time.Second
 
-// clocks learns the workers' clocks, and how far the one is off that is known least. Of a worker that does not
-// answer the callers are lost.
+// clocks learns the workers' clocks, and how far the least known one is off. The callers of a worker that does
+// not answer are lost.
 func (d *drive) clocks(ctx context.Context) (all []clock, most time.Duration) {
 	all = make([]clock, len(d.workers))
 	exchanges := min(max(allExchanges/len(d.workers), 1), mostExchanges)

@@ -208,7 +208,7 @@ func TestWorkersShareArrivalsAndRows(t *testing.T) {
 	}
 }
 
-// What the target is wrong about is said with the name of the worker that sees it, and leaves all free.
+// A mistake in the target is reported with the name of the worker that sees it, and leaves all free.
 func TestWorkersCannotOpen(t *testing.T) {
 	t.Parallel()
 	at := engine(t)
@@ -230,7 +230,7 @@ func TestWorkersCannotOpen(t *testing.T) {
 	}
 }
 
-// A worker that goes while it drives makes the result one of the others, which nobody can rely on.
+// If a worker goes while it drives, the result is that of the others, and unreliable.
 func TestWorkerIsLost(t *testing.T) {
 	t.Parallel()
 	at, server := engine(t), serve(t)
@@ -263,8 +263,8 @@ func TestWorkerIsLost(t *testing.T) {
 	}
 }
 
-// A worker whose coordinator is gone ends its callers and can be used again: at once if there is a new one, which
-// is told so, and by itself if there is none.
+// A worker whose coordinator is gone ends its callers and can be used again: at once if a new coordinator tells
+// it so, otherwise by itself.
 func TestCoordinatorIsGone(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"and a new one comes": "the coordinator is gone", "and there is none": "the coordinator is silent"} {
@@ -307,7 +307,7 @@ func TestCoordinatorIsGone(t *testing.T) {
 	}
 }
 
-// await waits until a line is said.
+// await waits for a line.
 func await(t *testing.T, said <-chan string, want string) {
 	t.Helper()
 	deadline := time.After(testenv.Patience)
@@ -323,7 +323,7 @@ func await(t *testing.T, said <-chan string, want string) {
 	}
 }
 
-// Who is not of the fleet is told why, or not heard.
+// A peer that does not belong to the fleet is told why, or not heard.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	at := engine(t)
@@ -358,8 +358,8 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// fake joins a worker that opens callers and replies to the order to drive as it is told, which may be not at
-// all: then it falls silent.
+// fake joins a worker that opens callers and replies to the order to drive as drive does; if that returns
+// nothing it falls silent.
 func fake(t *testing.T, at Address, drive func() []byte) {
 	t.Helper()
 	fakeAt(t, at, func(m *nats.Msg, silent func()) {
@@ -374,7 +374,7 @@ func fake(t *testing.T, at Address, drive func() []byte) {
 	})
 }
 
-// fakeAt joins a worker that does what it is told with orders, until the test ends or it is silent.
+// fakeAt joins a worker that handles orders by obey, until the test ends or it is silent.
 func fakeAt(t *testing.T, at Address, obey func(m *nats.Msg, silent func())) {
 	t.Helper()
 	conn, err := at.connect(t.Context(), "fake", nil)
@@ -398,7 +398,7 @@ func fakeAt(t *testing.T, at Address, obey func(m *nats.Msg, silent func())) {
 func sent(result []byte) []byte { return withPiece(reply{Result: parcelOf(result)}, result) }
 
 // A worker that falls silent, or says what cannot be, is lost, and nothing of it is counted.
-func TestWorkerThatCannotBeBelieved(t *testing.T) {
+func TestWorkerThatCannotBeTrusted(t *testing.T) {
 	t.Parallel()
 	for name, drive := range map[string]func() []byte{
 		"silent":               func() []byte { return nil },
@@ -428,7 +428,7 @@ func TestWorkerThatCannotBeBelieved(t *testing.T) {
 	}
 }
 
-// Who starts the servers is not one of the workers that are waited for.
+// A worker that starts the servers is not one of the workers that are waited for.
 func TestWaitExcepts(t *testing.T) {
 	t.Parallel()
 	at := engine(t)

@@ -20,7 +20,7 @@ import (
 	"contend/protocol"
 )
 
-// A role is what a process of the test's program plays in the place of the tests.
+// A role is what a process of the test's program does instead of running the tests.
 type role struct {
 	Play, Name, Server string
 	At                 Address
@@ -37,8 +37,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	flag.Parse()
-	_ = flag.Set("test.parallel", "8") // the tests wait far more than they compute
+	_ = flag.Set("test.parallel", "32") // the tests wait far more than they compute
 	os.Exit(m.Run())
 }
 
@@ -123,7 +122,7 @@ func startEngine(t *testing.T, address string) (at Address, kill func()) {
 	}
 }
 
-// A link stands between a worker and its engine. It can be stalled, and be slow.
+// A link connects a worker to its engine. It can be stalled, and be slow.
 type link struct {
 	at    Address // of the engine by this way
 	delay func() (there, back time.Duration)
@@ -173,7 +172,7 @@ func newLink(t *testing.T, to Address, delay func() (there, back time.Duration))
 	return k
 }
 
-// late is what is under way, and when it is there.
+// late is what is under way, and when it arrives.
 type late struct {
 	text []byte
 	due  time.Time

@@ -24,7 +24,7 @@ import (
 	"contend/why/symbol"
 )
 
-// fakeServer stands for a process that a worker has started.
+// fakeServer is a fake of a process that a worker has started.
 type fakeServer struct {
 	setup trial.Setup
 	ended chan struct{}
@@ -118,8 +118,8 @@ func begin(t *testing.T, f *Fleet, name string, generators []Worker) trial.Serve
 	return server
 }
 
-// All that is asked of a server of this machine is asked of one elsewhere, of which nothing is sent but
-// its name and what a set-up has.
+// A server on another machine can do all that one on this machine can; only its name and what a set-up
+// has is sent.
 func TestServerElsewhere(t *testing.T) {
 	t.Parallel()
 	at := engine(t)
@@ -205,9 +205,9 @@ func TestServerElsewhereDies(t *testing.T) {
 	f, workers := gather(t, at, 1)
 	server := begin(t, f, "counter", workers)
 	fake := <-started
-	time.AfterFunc(2*beat, func() { fake.end(errors.New("server counter: ended unasked: exit status 7")) })
+	time.AfterFunc(2*beat, func() { fake.end(errors.New("server counter: exited on its own: exit status 7")) })
 	awaitEnd(t, server)
-	if err := server.Err(); err == nil || err.Error() != "worker a: server counter: ended unasked: exit status 7" {
+	if err := server.Err(); err == nil || err.Error() != "worker a: server counter: exited on its own: exit status 7" {
 		t.Error(err)
 	}
 	if err := server.Stop(t.Context()); err != nil {
@@ -344,7 +344,7 @@ func TestServerElsewhereIsPlaced(t *testing.T) {
 	}
 }
 
-// The CPU time of a server elsewhere is that between the edges of the window, as its worker read it.
+// The CPU time of a server on another machine is that between the edges of the window, as its worker read it.
 func TestServerElsewhereIsMeasured(t *testing.T) {
 	t.Parallel()
 	at, answers := engine(t), serve(t)

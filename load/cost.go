@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"contend/internal/cpu"
+	"contend/internal/perf"
 )
 
 // Cost is what the machine spent in the measured window, in seconds. A figure
@@ -46,15 +47,14 @@ type Cost struct {
 
 // Usage is what a process tree used over a stretch of time.
 type Usage struct {
-	CPUSec              float64 `json:"cpu_s"`
-	RSSBytes            int64   `json:"rss_bytes"` // the largest seen at the end of a run
-	Threads             int     `json:"threads"`   // likewise
-	VoluntarySwitches   int64   `json:"voluntary_switches"`
-	InvoluntarySwitches int64   `json:"involuntary_switches"`
+	CPUSec   float64 `json:"cpu_s"`
+	RSSBytes int64   `json:"rss_bytes"` // the largest seen at the end of a run
+	Threads  int     `json:"threads"`   // the largest seen
+	perf.Activity
 	// WaitedSec is how long its threads were able to run and had no core.
 	WaitedSec float64 `json:"waited_s,omitempty"`
 	// CPUs is how many CPUs it may use, and SharedCPUs how many of these the
-	// generator may use, too; both 0: not known, taken as all and all.
+	// generator may also use; both 0: not known, taken as all and all.
 	CPUs       int `json:"cpus,omitempty"`
 	SharedCPUs int `json:"shared_cpus,omitempty"`
 	// Parallel: it would run several threads at the same time, if it had as many CPUs.
@@ -93,8 +93,7 @@ func (u *Usage) add(o *Usage) {
 	u.CPUSec += o.CPUSec
 	u.RSSBytes = max(u.RSSBytes, o.RSSBytes)
 	u.Threads = max(u.Threads, o.Threads)
-	u.VoluntarySwitches += o.VoluntarySwitches
-	u.InvoluntarySwitches += o.InvoluntarySwitches
+	u.Activity = u.Activity.Plus(o.Activity)
 	u.WaitedSec += o.WaitedSec
 	u.CPUs, u.SharedCPUs = max(u.CPUs, o.CPUs), max(u.SharedCPUs, o.SharedCPUs)
 	u.Foreign, u.Parallel = u.Foreign || o.Foreign, u.Parallel || o.Parallel

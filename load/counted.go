@@ -6,12 +6,13 @@ import (
 
 	"contend/finding"
 	"contend/internal/perf"
+	"contend/internal/unit"
 )
 
 // Counted is what events the server's processes showed, in runs of their own: counting
-// slows the server down, so no time is taken meanwhile and no figure of these runs
-// is in Counts. Counting begins before a run's first request and ends after its last
-// answer, so that no operation is counted in part.
+// slows the server down, so these runs take no times and add nothing to Counts.
+// Counting begins before a run's first request and ends after its last answer, so that
+// no operation is counted in part.
 type Counted struct {
 	// Planned are the iterations that began: one that was dropped is in no event.
 	// Completed, Wrong and Ops are those of Counts, and Duration is the length of the runs.
@@ -39,13 +40,13 @@ func (r *Result) CountedOnly(events perf.Counts) *Result {
 	}
 	only := *r
 	only.Counts, only.Cost, only.Duration = NewCounts(), Cost{Counted: c}, 0
-	only.Answers = r.Answers // on which a verdict about events rests, too
+	only.Answers = r.Answers // a verdict about events needs these as well
 	only.Idle, only.StartLagAllowed = 0, 0
 	only.Derive()
 	return &only
 }
 
-// OnlyCounted says whether nothing was measured but events.
+// OnlyCounted reports whether nothing was measured but events.
 func (r *Result) OnlyCounted() bool { return r.Counted != nil && r.Duration == 0 }
 
 // PerOp returns how often an event happened per operation; false: it was not counted.
@@ -74,15 +75,15 @@ func (r *Result) CountedRefusal() *finding.Warning {
 	case c.Completed == 0:
 		return finding.Errors.Refusal("no request succeeded while events were counted (%d failed)", c.Wrong)
 	case r.Plan.TooManyErrors(c.Wrong, c.Planned):
-		return finding.Errors.Refusal("%d of %d iterations failed while events were counted (%.3g%%), more than %.3g%%",
-			c.Wrong, c.Planned, 100*float64(c.Wrong)/float64(c.Planned), 100*r.Plan.AllowedErrors())
+		return finding.Errors.Refusal("%s of %s iterations failed while events were counted (%s), more than %s",
+			unit.Count(c.Wrong), unit.Count(c.Planned), unit.Percent(float64(c.Wrong)/float64(c.Planned)), unit.Percent(r.Plan.AllowedErrors()))
 	case c.Planned > c.Completed+c.Wrong:
-		return finding.Incomplete.Refusal("%d of %d iterations finished after counting stopped", c.Planned-c.Completed-c.Wrong, c.Planned)
+		return finding.Incomplete.Refusal("%s of %s iterations finished after counting stopped", unit.Count(c.Planned-c.Completed-c.Wrong), unit.Count(c.Planned))
 	}
 	return nil
 }
 
-// plus returns the sum of two; nil is none.
+// plus returns the sum of two; nil counts as empty.
 func (c *Counted) plus(o *Counted) *Counted {
 	switch {
 	case o == nil:

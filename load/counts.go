@@ -1,8 +1,6 @@
 package load
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +50,14 @@ type Counts struct {
 	Resent int64 `json:"resent,omitempty"`
 	// Stray is how many iterations got bytes that belong to no answer.
 	Stray int64 `json:"stray,omitempty"`
+	// Parted is how many answers ended a connection that was to be kept.
+	Parted int64 `json:"parted,omitempty"`
+	// PartedLeast and PartedMost are how many answers such a connection carried.
+	PartedLeast int `json:"parted_least,omitempty"`
+	PartedMost  int `json:"parted_most,omitempty"`
+	// Continued is how many right answers came after 100 Continue, and ContinueWait the time until that, summed over these.
+	Continued    int64         `json:"continued,omitempty"`
+	ContinueWait time.Duration `json:"continue_wait_ns,omitempty"`
 	// Statuses counts answers by the protocol's status, where it has one.
 	Statuses map[int]int64 `json:"statuses,omitempty"`
 	// Answers is what the right answers were like; nil: there are none, or the target does
@@ -73,18 +79,6 @@ type Counts struct {
 	// Series is what documents of contend/1 have: one entry for each second of the measured
 	// window, by completion.
 	Series []Second `json:"series,omitempty"`
-}
-
-// A Fault is one cause of failed answers: a check that they broke or, where
-// that is empty, their status.
-type Fault struct {
-	Check  string `json:"check,omitempty"`
-	Status int    `json:"status,omitempty"`
-	// Expected are the statuses that were asked for in its place, as in "201 or 204".
-	Expected string `json:"expected,omitempty"`
-	Count    int64  `json:"count"`
-	// Example is the beginning of the first such answer.
-	Example string `json:"example,omitempty"`
 }
 
 // A RequestResult is one named request's share of a result.
@@ -146,6 +140,9 @@ func (c *Counts) Record(it Iteration, end time.Duration, out *Outcome, err error
 	if out.Stray {
 		c.Stray++
 	}
+	if n := out.Parted; n > 0 {
+		c.parted(1, n, n)
+	}
 	switch {
 	case err != nil:
 		kind := errkind.Of(err)
@@ -201,6 +198,10 @@ func (c *Counts) completed(it Iteration, end time.Duration, out *Outcome) {
 		c.Answers.record(out.Status, out.BodyIn, out.Content)
 	}
 	c.recordPhases(&out.Phases)
+	if out.Continued {
+		c.Continued++
+		c.ContinueWait += out.Phases.FirstByte
+	}
 	if out.Request != "" {
 		r := c.request(out.Request)
 		r.Completed++
@@ -209,6 +210,15 @@ func (c *Counts) completed(it Iteration, end time.Duration, out *Outcome) {
 	for _, m := range out.Messages {
 		record(&c.Message, m)
 	}
+}
+
+// parted counts connections that a server ended.
+func (c *Counts) parted(n int64, least, most int) {
+	if n > 0 && (c.Parted == 0 || least < c.PartedLeast) {
+		c.PartedLeast = least
+	}
+	c.Parted += n
+	c.PartedMost = max(c.PartedMost, most)
 }
 
 func (c *Counts) recordPhases(p *Phases) {
@@ -233,64 +243,6 @@ func (c *Counts) answered(out *Outcome) {
 	}
 }
 
-// maxStatuses bounds the memory that a hostile server's statuses can take while
-// they are recorded; further ones are counted under otherStatus.
-const (
-	maxStatuses = 100
-	otherStatus = -1
-)
-
-func (c *Counts) countStatus(status int) {
-	if _, known := c.Statuses[status]; !known && len(c.Statuses) >= maxStatuses {
-		status = otherStatus
-	}
-	c.Statuses[status]++
-}
-
-// fault counts a failed answer by its cause.
-func (c *Counts) fault(out *Outcome) {
-	f := faultOf(out)
-	f.Count = 1
-	i := c.faultIndex(f)
-	if i < 0 && f.Check == "" && len(c.Faults) >= maxStatuses {
-		f.Status = otherStatus
-		i = c.faultIndex(f)
-	}
-	if i >= 0 {
-		c.Faults[i].Count++
-		return
-	}
-	f.Example = clip(string(out.Detail))
-	c.Faults = append(c.Faults, f)
-}
-
-func (c *Counts) faultIndex(f Fault) int {
-	return slices.IndexFunc(c.Faults, func(g Fault) bool {
-		return g.Check == f.Check && g.Status == f.Status && g.Expected == f.Expected
-	})
-}
-
-// faultOf is the cause of a failed answer.
-func faultOf(out *Outcome) Fault {
-	if out.Check != "" {
-		return Fault{Check: out.Check}
-	}
-	return Fault{Status: out.Status, Expected: out.Expected}
-}
-
-// Cause says in a few words what was wrong.
-func (f Fault) Cause() string {
-	switch {
-	case f.Check != "":
-		return "check failed: " + f.Check
-	case f.Expected != "":
-		return fmt.Sprintf("status %d, where %s was expected", f.Status, f.Expected)
-	case 200 <= f.Status && f.Status < 400: // of a document without what was
-		return fmt.Sprintf("status %d, where another was expected", f.Status)
-	}
-	return fmt.Sprintf("status %d", f.Status)
-}
-
 // request returns the share of a named request.
 func (c *Counts) request(name string) *RequestResult {
 	if c.Requests == nil {
@@ -302,7 +254,7 @@ func (c *Counts) request(name string) *RequestResult {
 	return c.Requests[name]
 }
 
-// maxExample bounds an error text, part of which may be the server's.
+// maxExample bounds an error text, which may contain what the server sent.
 const maxExample = 500
 
 func clip(text string) string {
@@ -312,9 +264,9 @@ func clip(text string) string {
 	return strings.ToValidUTF8(text[:maxExample], "") + "…"
 }
 
-// Add adds up the counts of two parts of a run, or of runs. The order in which
-// several are added decides nothing but the order of Faults and whose examples
-// are kept.
+// Add adds up the counts of two parts of a run, or of runs. The order of
+// several additions only decides the order of Faults and whose examples are
+// kept.
 func (c *Counts) Add(o *Counts) {
 	c.Planned += o.Planned
 	c.Completed += o.Completed
@@ -328,6 +280,9 @@ func (c *Counts) Add(o *Counts) {
 	c.BodyIn += o.BodyIn
 	c.Resent += o.Resent
 	c.Stray += o.Stray
+	c.parted(o.Parted, o.PartedLeast, o.PartedMost)
+	c.Continued += o.Continued
+	c.ContinueWait += o.ContinueWait
 	addAll(c.Statuses, o.Statuses)
 	if o.Answers != nil {
 		if c.Answers == nil {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"contend/internal/perf"
 )
 
 // recorded is an iteration that ended, as Counts.Record takes it.
@@ -64,7 +66,7 @@ func added(parts ...Counts) Counts {
 	return sum
 }
 
-// text is all that counts hold, but for what depends on their order by design.
+// text is all that counts hold, except what depends on their order by design.
 func text(t *rapid.T, c Counts) string {
 	c.Faults = slices.Clone(c.Faults)
 	slices.SortFunc(c.Faults, func(a, b Fault) int {
@@ -95,7 +97,7 @@ func TestCountsAddUpExactly(t *testing.T) {
 func TestCountsAddEveryField(t *testing.T) {
 	c := NewCounts()
 	c.Planned, c.Dropped, c.Unfinished = 5, 1, 1
-	ok := Outcome{Status: 200, Request: "read", BytesIn: 1, BytesOut: 1, BodyIn: 1, Resent: 1, Stray: true, Phases: Phases{1, 1, 1}, Messages: []time.Duration{1},
+	ok := Outcome{Status: 200, Request: "read", BytesIn: 1, BytesOut: 1, BodyIn: 1, Resent: 1, Stray: true, Parted: 1, Continued: true, Phases: Phases{1, 1, 1}, Messages: []time.Duration{1},
 		Requests: []Request{{Name: "read"}, {Name: "write", Failed: true}}, Checks: []Check{{"is it", true}, {"is it", false}},
 		Readings: []Reading{{&Meter{Name: "m", Kind: TrendMeter}, 3}},
 		Content:  &Content{Type: []byte("text/html"), Checked: true, Redirect: true, Location: []byte("/")}}
@@ -120,7 +122,7 @@ func TestCountsAddEveryField(t *testing.T) {
 	}
 }
 
-// What one cause too many brings is counted under another name, not lost.
+// A cause beyond the bound is counted under another name, not lost.
 func TestCause(t *testing.T) {
 	for want, out := range map[string]Outcome{
 		"check failed: length": {Status: 200, Check: "length", Expected: "201"}, "status 503": {Status: 503},
@@ -160,12 +162,12 @@ func TestFaultsAreBounded(t *testing.T) {
 func TestCostAdds(t *testing.T) {
 	a := Cost{GeneratorCPUSec: 1, GeneratorCores: 2, GeneratorCPUs: 2, GeneratorCPULimit: 1.5, GeneratorWaitedSec: 1,
 		GeneratorStalledSec: 1, MachineCPUSec: 1, MachineCores: 4,
-		Server: &Usage{CPUSec: 1, RSSBytes: 10, Threads: 3, VoluntarySwitches: 1, InvoluntarySwitches: 1, WaitedSec: 1, CPUs: 2, SharedCPUs: 2}}
+		Server: &Usage{CPUSec: 1, RSSBytes: 10, Threads: 3, Activity: perf.Activity{VoluntarySwitches: 1, InvoluntarySwitches: 1}, WaitedSec: 1, CPUs: 2, SharedCPUs: 2}}
 	b := a
-	b.Server = &Usage{CPUSec: 2, RSSBytes: 9, Threads: 4, VoluntarySwitches: 2, InvoluntarySwitches: 2, WaitedSec: 2, CPUs: 2, SharedCPUs: 2}
+	b.Server = &Usage{CPUSec: 2, RSSBytes: 9, Threads: 4, Activity: perf.Activity{VoluntarySwitches: 2, InvoluntarySwitches: 2}, WaitedSec: 2, CPUs: 2, SharedCPUs: 2}
 	want := Cost{GeneratorCPUSec: 2, GeneratorCores: 2, GeneratorCPUs: 2, GeneratorCPULimit: 1.5, GeneratorWaitedSec: 2,
 		GeneratorStalledSec: 2, MachineCPUSec: 2, MachineCores: 4,
-		Server: &Usage{CPUSec: 3, RSSBytes: 10, Threads: 4, VoluntarySwitches: 3, InvoluntarySwitches: 3, WaitedSec: 3, CPUs: 2, SharedCPUs: 2}}
+		Server: &Usage{CPUSec: 3, RSSBytes: 10, Threads: 4, Activity: perf.Activity{VoluntarySwitches: 3, InvoluntarySwitches: 3}, WaitedSec: 3, CPUs: 2, SharedCPUs: 2}}
 	for _, order := range [][2]Cost{{a, b}, {b, a}} {
 		var sum Cost
 		sum.Add(&order[0])

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/internal/unit"
 )
 
 // A Standing is how a generator compares with all of a run, in samples that each of them has: a run
@@ -43,16 +44,16 @@ func (p *Place) add(o Place) {
 // ratio is by how much it is greater than the median of all on average, as a factor.
 func (p Place) ratio(samples int) float64 { return math.Exp(p.LogRatios / float64(samples)) }
 
-// differLevel is the chance, at the most, that generators which are alike are said not to be.
+// differLevel is the largest chance that generators which are alike are reported as different.
 const differLevel = 0.01
 
-// odd says whether a place is one that generators which are alike, n of them, have too seldom, and that matters.
+// odd reports whether a place is one that n generators which are alike seldom have, and that matters.
 //
-// Alike means that in each sample all orders are equally likely, whatever the distribution of their figures is.
-// Then a rank is uniform on 1 to n, its excess over the middle is subgaussian with its own variance, (n² − 1) ÷ 12,
-// and the sum over b samples leaves ±t with a chance of 2·exp(−6t² ÷ (b·(n² − 1))) at the most (Chernoff's bound;
-// sinh(nx) ÷ (n·sinh x) ≤ exp((n² − 1)·x² ÷ 6), from the product of sinh). Equal figures only lessen it. There are
-// two figures of each of n generators (Bonferroni).
+// Alike means that in each sample all orders are equally likely, whatever the distribution of their figures is. Then
+// a rank is uniform on 1 to n, its excess over the middle is subgaussian with its own variance, (n² − 1) ÷ 12,
+// and the sum over b samples leaves ±t with a chance of at most 2·exp(−6t² ÷ (b·(n² − 1))) (Chernoff's
+// bound; sinh(nx) ÷ (n·sinh x) ≤ exp((n² − 1)·x² ÷ 6), from the product of sinh). Equal figures only lower
+// the chance. There are two figures of each of n generators (Bonferroni).
 func (p Place) odd(samples, n int) bool {
 	chance := 2 * math.Exp(-6*p.Ranks*p.Ranks/(float64(samples)*float64(n*n-1)))
 	return chance*float64(2*n) <= differLevel && math.Abs(math.Log(p.ratio(samples))) > math.Log1p(finding.WorkerDiffers.Warns)
@@ -62,7 +63,7 @@ func (p Place) odd(samples, n int) bool {
 // enough (Schmeiser 1982, "Batch size effects in the analysis of simulation output", Operations Research 30).
 const batches = 30
 
-// stand sets the standings of generators of a run, in the order of its parts, unless one is lost.
+// stand sets the ranks of generators of a run, in the order of its parts, unless one is lost.
 func stand(generators []Generator, parts []Part) {
 	for _, p := range parts {
 		if p.Result == nil || p.Course == nil || len(parts) < 2 {
@@ -153,7 +154,7 @@ func (g *Generator) Odd(n int) (text string, off float64) {
 	}{{"mean response time", s.Response, s.Response.Ranks > 0}, {"throughput per caller", s.Throughput, s.Throughput.Ranks < 0}} {
 		if figure.place.odd(s.Samples, n) && (n > 2 || figure.worse) {
 			ratio := math.Pow(figure.place.ratio(s.Samples), power)
-			return fmt.Sprintf("its %s was %.3g times %s", figure.what, ratio, other), max(ratio, 1/ratio)
+			return fmt.Sprintf("its %s was %s times %s", figure.what, unit.Digits(ratio), other), max(ratio, 1/ratio)
 		}
 	}
 	return "", 1

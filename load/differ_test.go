@@ -35,8 +35,8 @@ func TestPlacesOf(t *testing.T) {
 	}
 }
 
-// Of two, 30 samples: 25 of them in one order are an excess of 10, which has a chance of
-// 2·exp(−6·100 ÷ (30·3)) = 0.25% at the most, times 4 tests 1.0%: above the level; 26 are 0.06%.
+// Two generators, 30 samples: 25 in one order are an excess of 10, which has a chance of at most
+// 2·exp(−6·100 ÷ (30·3)) = 0.25%, times 4 tests 1.0%: above the level; 26 are 0.06%.
 func TestOddOfTwo(t *testing.T) {
 	t.Parallel()
 	for orders, want := range map[int]bool{24: false, 25: false, 26: true, 30: true} {
@@ -50,7 +50,7 @@ func TestOddOfTwo(t *testing.T) {
 	}
 }
 
-// simulated are the standings of n generators over so many samples, of which the last is slower by a factor.
+// simulated are the standings of n generators over so many samples; the last generator is slower by a factor.
 func simulated(random *rand.Rand, noise func(*rand.Rand) float64, n, samples int, slower float64) *Result {
 	r := &Result{Generators: make([]Generator, n)}
 	for i := range r.Generators {
@@ -69,8 +69,8 @@ func simulated(random *rand.Rand, noise func(*rand.Rand) float64, n, samples int
 	return r
 }
 
-// Equal generators are named in 1% of runs at the most, whatever their noise is like; the bound on the chance is
-// wide, so that it is far fewer. One that is 30% slower is found, and no other is taken for it.
+// Equal generators are named in at most 1% of runs, whatever their noise; the bound on the chance is loose, so
+// in practice far fewer. One that is 30% slower is found, and no other is mistaken for it.
 func TestDiffersIsSeldomWrong(t *testing.T) {
 	t.Parallel()
 	for name, noise := range map[string]func(*rand.Rand) float64{
@@ -107,8 +107,8 @@ func TestDiffersIsSeldomWrong(t *testing.T) {
 	}
 }
 
-// A run is divided into 30 samples, a short one is a sample of several; one generator that is slower is named in
-// the warnings of what they did together, beside its own response times.
+// A run is divided into 30 samples, a short one is a sample of several. The warnings of the combined result name
+// the one generator that is slower, with its own response times.
 func TestTogetherNamesTheOddOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestTogetherNamesTheOddOne(t *testing.T) {
 		if g.Standing.Samples != batches || g.Standing.Response.Ranks != 30 || sum.Generators[0].Standing.Response.Ranks != -15 {
 			t.Errorf("%+v", sum.Generators) // ranks 1.5, 1.5 and 3: −0.5, −0.5 and 1 off the middle
 		}
-		if !finding.WorkerDiffers.In(sum.Warnings) || sum.differs().Text != "1 of 3 workers differ from the others: c (its mean response time was 1.5 times the median worker's)" {
+		if !finding.WorkerDiffers.In(sum.Warnings) || sum.differs().Text != "1 of 3 workers differ from the others: c (its mean response time was 1.50 times the median worker's)" {
 			t.Errorf("%v", sum.Warnings)
 		}
 		h := HeatmapOfGenerators(sum.Generators)
@@ -142,7 +142,7 @@ func TestTogetherNamesTheOddOne(t *testing.T) {
 		for range 40 {
 			all = mergeGenerators(all, short.Generators)
 		}
-		if w := (&Result{Generators: all}).differs(); w == nil || !strings.Contains(w.Text, "b (its mean response time was 1.5 times the other's)") {
+		if w := (&Result{Generators: all}).differs(); w == nil || !strings.Contains(w.Text, "b (its mean response time was 1.50 times the other's)") {
 			t.Errorf("forty blocks: %v", w)
 		}
 	})

@@ -1,16 +1,12 @@
 package load
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"contend/finding"
 	"contend/hist"
 	"contend/internal/unit"
-	"contend/stat"
 )
 
 // judge says what is doubtful about a result.
@@ -19,15 +15,15 @@ func (r *Result) judge() []finding.Warning {
 	warn := func(kind finding.Kind, format string, args ...any) {
 		warnings = append(warnings, kind.Warning(format, args...))
 	}
-	switch measured := r.Duration.Round(time.Millisecond); r.Stopped {
+	switch measured := unit.Duration(float64(r.Duration)); r.Stopped {
 	case Interrupted:
-		warn(finding.Interrupted, "the run was interrupted after %v of its measured window", measured)
+		warn(finding.Interrupted, "the run was interrupted after %s of its measured window", measured)
 	case StoppedByOutage:
-		warn(finding.Interrupted, "the run was stopped after %v of its measured window: %s", measured, r.Silence())
+		warn(finding.Interrupted, "the run was stopped after %s of its measured window: %s", measured, r.Silence())
 	case Aborted:
-		warn(finding.Interrupted, "the run was stopped after %v of its measured window: %s", measured, r.Outage)
+		warn(finding.Interrupted, "the run was stopped after %s of its measured window: %s", measured, r.Outage)
 	case stoppedEarly:
-		warn(finding.Interrupted, "the run was stopped after %v of its measured window: an expectation that ends it failed", measured)
+		warn(finding.Interrupted, "the run was stopped after %s of its measured window: an expectation that ends it failed", measured)
 	}
 	if w := r.miscounted(); w != nil {
 		warnings = append(warnings, *w)
@@ -41,11 +37,11 @@ func (r *Result) judge() []finding.Warning {
 	warnings = append(warnings, r.oddities()...)
 	if r.Completed == 0 {
 		warn(finding.NothingSucceeded, "no request succeeded: planned %s, failed %s, no response %s, never started %s, unfinished %s",
-			number(r.Planned), number(r.Failed), number(r.ErroredTotal()), number(r.Dropped), number(r.Unfinished))
+			unit.Count(r.Planned), unit.Count(r.Failed), unit.Count(r.ErroredTotal()), unit.Count(r.Dropped), unit.Count(r.Unfinished))
 		return warnings
 	}
 	if share := float64(r.Wrong()) / float64(r.Planned); share > finding.Errors.Warns {
-		warn(finding.Errors, "%.3g%% of the planned iterations failed, more than %.3g%%", 100*share, 100*finding.Errors.Warns)
+		warn(finding.Errors, "%s of the planned iterations failed, more than %s", unit.Percent(share), unit.Percent(finding.Errors.Warns))
 	}
 	if w := r.unserved(); w != nil {
 		warnings = append(warnings, *w)
@@ -56,7 +52,7 @@ func (r *Result) judge() []finding.Warning {
 	if used := r.generatorUse(0); used >= finding.GeneratorBusy.Warns && !r.Local && r.Server == nil {
 		warn(finding.GeneratorBusy, "the load generator used %.0f%% of the CPU it could get on %s, and may be the bottleneck", 100*used, r.means())
 	}
-	for _, w := range []*finding.Warning{r.startedLate(), r.stalled(), cmp.Or(r.stillWarming(), r.notSteady()), r.differs()} {
+	for _, w := range []*finding.Warning{r.startedLate(), r.stillWarming(), r.differs()} {
 		if w != nil {
 			warnings = append(warnings, *w)
 		}
@@ -68,18 +64,74 @@ func (r *Result) judge() []finding.Warning {
 		warnings = append(warnings, *w)
 	}
 	if n := r.Completed; n < int64(finding.FewSamples.Warns) && !r.Local {
-		warn(finding.FewSamples, "%d completed iterations: fewer than %.0f are above p90, so read high percentiles as single events", n, finding.FewSamples.Refuses)
+		warn(finding.FewSamples, "%s completed iterations: fewer than %.0f are above p90, so read high percentiles as single events", unit.Count(n), finding.FewSamples.Refuses)
 	}
 	return warnings
 }
 
+// parting says that the server ends connections with its responses, and what opening others costs; nil: it keeps them.
+func (r *Result) parting() *finding.Warning {
+	if r.Completed == 0 || r.Parted == 0 {
+		return nil
+	}
+	share := r.connecting()
+	each := r.PartedMost
+	switch limited := each > 1 && each == r.PartedLeast && r.Parted >= fewestParted; {
+	case limited && 1/float64(each) >= finding.KeepaliveLimit.Warns:
+		return finding.KeepaliveLimit.Refusal("the server closed each connection after %d requests, so new connections took %s of the time", each, unit.Percent(share))
+	case float64(r.Parted) > finding.Closes.Warns*float64(r.Completed):
+		return finding.Closes.Refusal("the server closed its connection after %s of %s responses; opening others took %s of the service time", unit.Count(r.Parted), unit.Count(r.Completed), unit.Percent(share))
+	}
+	return nil
+}
+
+// connecting is the share of all service times that new connections took: the time to open them and, where other responses came over old
+// ones, by how much those over new ones took longer.
+func (r *Result) connecting() float64 {
+	if r.Connect == nil {
+		return 0
+	}
+	n, sum := float64(r.Connect.Count()), func(h *hist.Histogram) float64 { return float64(h.Count()) * float64(h.Mean()) }
+	took := sum(r.Connect)
+	if others := float64(r.Service.Count()) - n; others > 0 && r.Exchange != nil {
+		over := took + sum(r.Exchange)
+		took = max(took, over-n*(sum(r.Service)-over)/others)
+	}
+	return r.ofService(took)
+}
+
+// ofService is the share of all service times that so many nanoseconds are.
+func (r *Result) ofService(ns float64) float64 {
+	return ns / max(1, float64(r.Service.Count())*float64(r.Service.Mean()))
+}
+
+// fewestParted are how many connections must have ended after equally many responses to show a limit.
+const fewestParted = 3
+
+// continuedLate says that 100 Continue came late, and what that costs a client that waits for it; nil: it did not.
+func (r *Result) continuedLate() *finding.Warning {
+	if r.Continued == 0 {
+		return nil
+	}
+	after, share := float64(r.ContinueWait)/float64(r.Continued), r.ofService(float64(r.ContinueWait))
+	if after < float64(finding.LateContinue) || share <= finding.ContinueLate.Warns {
+		return nil
+	}
+	return finding.ContinueLate.Refusal("100 Continue came late in %s responses: after %s, %s of the service time", unit.Count(r.Continued), unit.Duration(after), unit.Percent(share))
+}
+
 // oddities are what servers did against the protocol, or at its edge, without harm to an iteration.
 func (r *Result) oddities() (list []finding.Warning) {
+	for _, w := range []*finding.Warning{r.parting(), r.continuedLate()} {
+		if w != nil {
+			list = append(list, *w)
+		}
+	}
 	if r.Resent > 0 {
-		list = append(list, finding.IdleClosed.Warning("%s requests were sent again: the server closed an idle connection, refused them, or sent bytes of an earlier response", number(r.Resent)))
+		list = append(list, finding.IdleClosed.Warning("%s requests were sent again: the server closed an idle connection, refused them, or sent bytes of an earlier response", unit.Count(r.Resent)))
 	}
 	if r.Stray > 0 {
-		list = append(list, finding.StrayBytes.Warning("%s responses came with bytes that belong to none, such as an extra line break or a body after 204", number(r.Stray)))
+		list = append(list, finding.StrayBytes.Warning("%s responses came with bytes that belong to none, such as an extra line break or a body after 204", unit.Count(r.Stray)))
 	}
 	return list
 }
@@ -97,10 +149,14 @@ func (r *Result) unserved() *finding.Warning {
 
 // silent says how many callers were starved.
 func (r *Result) silent() string {
-	return fmt.Sprintf("%d of %d connections got no response, the others %s", r.Starved, r.Concurrency, number(r.Completed+r.Failed))
+	what := "connections"
+	if r.Shares != nil && r.Shares.Streams {
+		what = "streams"
+	}
+	return fmt.Sprintf("%d of %d %s got no response, the others %s", r.Starved, r.Concurrency, what, unit.Count(r.Completed+r.Failed))
 }
 
-// Incomplete says whether more iterations were dropped or unfinished than the plan
+// Incomplete reports whether more iterations were dropped or unfinished than the plan
 // allows: then the figures are those of the part that was quick enough.
 func (r *Result) Incomplete() bool { return r.cut() > r.Plan.AllowedUnfinished() }
 
@@ -115,18 +171,15 @@ func (r *Result) cut() float64 {
 // missing says how many iterations were dropped or unfinished.
 func (r *Result) missing() string {
 	if r.Dropped+r.Unfinished == r.Planned {
-		return fmt.Sprintf("none of the %s planned iterations finished", number(r.Planned))
+		return fmt.Sprintf("none of the %s planned iterations finished", unit.Count(r.Planned))
 	}
-	return fmt.Sprintf("%s of %s planned iterations (%.3g%%) never started or never finished: the slowest", number(r.Dropped+r.Unfinished), number(r.Planned), 100*r.cut())
+	return fmt.Sprintf("%s of %s planned iterations (%s) never started or never finished: the slowest", unit.Count(r.Dropped+r.Unfinished), unit.Count(r.Planned), unit.Percent(r.cut()))
 }
-
-// number is a count with its thousands set apart, as in tables.
-func number(n int64) string { return unit.Number(float64(n)) }
 
 // miscounted: an iteration was lost, or counted twice, in sum or over time.
 func (r *Result) miscounted() *finding.Warning {
 	if r.Accounted() != r.Planned {
-		return finding.Miscounted.Refusal("%s iterations were planned, but their outcomes add up to %s", number(r.Planned), number(r.Accounted()))
+		return finding.Miscounted.Refusal("%s iterations were planned, but their outcomes add up to %s", unit.Count(r.Planned), unit.Count(r.Accounted()))
 	}
 	if r.Course == nil {
 		return nil
@@ -148,16 +201,15 @@ func (r *Result) means() string {
 		text += "s"
 	}
 	if r.GeneratorCPULimit > 0 {
-		text += fmt.Sprintf(" and a CPU limit of %.3g", r.GeneratorCPULimit)
+		text += " and a CPU limit of " + unit.Exactly(r.GeneratorCPULimit)
 	}
 	return text
 }
 
-// startedLate returns the warning start_lag when iterations started so late that the
-// response times say something else than the server's, as the words of
-// finding.StartLag have it: in the open model, where nothing but a want of VUs or
-// CPU makes an iteration late, on average too. Start lag that the plan asks for is
-// not counted. nil: none, or a target in this process.
+// startedLate returns the warning start_lag if iterations started so late that the
+// response times are not the server's, as finding.StartLag says: in the open model,
+// where only a lack of VUs or CPU makes an iteration late, also on average. Start
+// lag that the plan asks for is not counted. nil: none, or a target in this process.
 func (r *Result) startedLate() *finding.Warning {
 	if r.Local || r.Completed == 0 {
 		return nil
@@ -167,9 +219,9 @@ func (r *Result) startedLate() *finding.Warning {
 	mean, response := r.StartLag.Mean()-asked, r.Response.Mean()
 	switch lag := r.StartLag.Quantile(0.99) - asked; {
 	case lag > max(finding.TailLag, time.Duration(finding.TailLagShare*float64(r.Response.Quantile(0.99)))):
-		text = fmt.Sprintf("p99 of the start lag is %v", hist.Rounded(lag))
+		text = "p99 of the start lag is " + unit.Duration(float64(lag))
 	case r.Model == OpenModel && mean > finding.MeanLag && float64(mean) > finding.MeanLagShare*float64(response):
-		text = fmt.Sprintf("the mean start lag of %v is %.0f%% of the mean response time", hist.Rounded(mean), 100*float64(mean)/float64(response))
+		text = fmt.Sprintf("the mean start lag of %s is %.0f%% of the mean response time", unit.Duration(float64(mean)), 100*float64(mean)/float64(response))
 	default:
 		return nil
 	}
@@ -180,7 +232,7 @@ func (r *Result) startedLate() *finding.Warning {
 // as long from its first byte to its last as an acknowledgement is delayed; nil: it
 // takes another time, or that is not measured.
 func (r *Result) delayedAck() *finding.Warning {
-	if r.FirstByte == nil || r.Answers == nil {
+	if r.FirstByte == nil || r.Answers == nil || 2*r.Continued > r.Completed { // the first byte is then that of 100 Continue
 		return nil
 	}
 	whole := r.Service
@@ -191,56 +243,6 @@ func (r *Result) delayedAck() *finding.Warning {
 	if rest < finding.AckDelayFrom || rest > finding.AckDelayTo || size > finding.ShortAnswer {
 		return nil
 	}
-	return finding.DelayedAck.Refusal("the median response of %d bytes took %v from its first byte to its last, as when a server writes it in pieces without TCP_NODELAY and waits for a delayed acknowledgement",
-		size, hist.Rounded(rest))
-}
-
-// Steady state is looked for in runs of at least so many full seconds, or intervals that
-// are longer: the fewest values that stat.Steady judges. A change of the throughput counts from stat.SteadyThroughput on, one of the mean response time, which has
-// longer tails, from 20%.
-const (
-	fewestSeconds     = 10
-	responseTolerance = 0.20
-)
-
-// notSteady returns the warning not_steady when the course of the run shows a
-// trend, a shift or an oscillation: of the throughput in the closed model, of the
-// mean response time in the open one, where the throughput is the plan's. nil:
-// none, too short to say, a sum of several runs, or a rate that changes by plan.
-func (r *Result) notSteady() *finding.Warning {
-	course := r.course()
-	if course == nil || r.Model == OpenModel && !r.Plan.Pacer.Flat() {
-		return nil
-	}
-	seconds, step := course.seconds(r.Duration)
-	if len(seconds) < fewestSeconds {
-		return nil
-	}
-	what, tolerance := "throughput per second", stat.SteadyThroughput
-	if r.Model == OpenModel {
-		what, tolerance = "mean response time per second", responseTolerance
-	}
-	if step > time.Second {
-		what = strings.Replace(what, "second", step.String(), 1)
-	}
-	stalls := r.stalls()
-	var values []float64
-	for i, s := range seconds {
-		from := time.Duration(i) * step
-		if slices.ContainsFunc(stalls, func(s stall) bool { return s.at < from+step && s.at+s.length > from }) {
-			continue // said for itself: see stalled
-		}
-		switch {
-		case r.Model == ClosedModel:
-			values = append(values, float64(s.Completed))
-		case s.Completed > 0:
-			values = append(values, float64(s.ResponseSum)/float64(s.Completed))
-		}
-	}
-	for _, w := range stat.Steady(values, tolerance) {
-		if w.Is(finding.NotSteady) {
-			return finding.NotSteady.Refusal("%s (%s)", w.Text, what)
-		}
-	}
-	return nil
+	return finding.DelayedAck.Refusal("the median response of %s bytes took %s from its first byte to its last, as when a server writes it in pieces without TCP_NODELAY and waits for a delayed acknowledgement",
+		unit.Count(size), unit.Duration(float64(rest)))
 }

@@ -16,7 +16,7 @@ import (
 
 // A Mix drives several loads side by side, each with VUs and a plan of its own. They begin at the same
 // moment, and their results add up to one. As a RemoteTarget it has no VUs to be driven from outside.
-// Of several generators each has a share of all VUs, counted through all loads.
+// With several generators each has a share of all VUs, counted through all loads.
 type Mix struct {
 	Loads []MixedLoad
 	Share pace.Share // of this generator
@@ -95,7 +95,7 @@ func (d *mixDrive) Close() error {
 	return errors.Join(errs...)
 }
 
-// together is how long before their beginning the loads are told of it.
+// together is how long before their beginning the loads hear of it.
 const together = 20 * time.Millisecond
 
 // Run drives the loads that have a part in the plan's share.
@@ -138,7 +138,7 @@ type mixRun struct {
 func (m *mixRun) of(i int, l *openLoad) Plan {
 	p, own := m.plan, l.Plan
 	p.Share = l.share
-	p.VUs, p.Pacer, p.Callers, p.PerVU = int(p.Share.Count(int64(own.VUs))), own.Pacer, own.Callers, own.PerVU
+	p.VUs, p.Pacer, p.Callers, p.PerVU, p.FixedGrace = int(p.Share.Count(int64(own.VUs))), own.Pacer, own.Callers, own.PerVU, own.FixedGrace
 	p.Duration, p.Iterations, p.Warmup, p.Grace = own.Duration, p.Share.Count(own.Iterations), 0, min(p.Grace, own.Grace)
 	if own.PerVU > 0 {
 		p.Iterations = own.PerVU * int64(p.VUs)
@@ -219,7 +219,7 @@ func (m *mixRun) sum() (sum Progress) {
 	return sum
 }
 
-// add adds up results, of which those of loads without a part are nil.
+// add adds up results; those of loads without a part are nil.
 func (d *mixDrive) add(plan Plan, results []*Result) *Result {
 	sum := &Result{Model: ClosedModel, Plan: plan, Counts: NewCounts()}
 	sum.Course = NewCourse(0)

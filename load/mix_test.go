@@ -32,7 +32,7 @@ func TestMix(t *testing.T) {
 		}
 	})
 	checkSum(t, r)
-	// closed 2 × 20, late 3 × 15, few 6; open 15 due, of which each takes longer than the time between two
+	// closed 2 × 20, late 3 × 15, few 6; open 15 due, each longer than the time between two
 	want := map[string]int64{"closed": 40, "late": 45, "few": 6}
 	var planned, completed int64
 	for _, s := range r.Scenarios {
@@ -55,20 +55,24 @@ func TestMix(t *testing.T) {
 	}
 }
 
-// Each load has a grace of its own, which that of the run bounds.
+// Each load has a grace of its own, which that of the run bounds, and which may be fixed.
 func TestMixGrace(t *testing.T) {
 	for _, c := range []struct {
 		run, a, b time.Duration
-		want      [2]int64 // completed iterations of 3 s, which begin within 1 s
+		length    time.Duration
+		fixed     bool
+		want      [2]int64 // completed iterations of 3 s
 	}{
-		{10 * time.Second, 0, 5 * time.Second, [2]int64{0, 1}},
-		{10 * time.Second, 5 * time.Second, time.Second, [2]int64{1, 0}},
-		{time.Second, 5 * time.Second, 5 * time.Second, [2]int64{0, 0}},
+		{10 * time.Second, 0, 5 * time.Second, time.Second, false, [2]int64{0, 1}},
+		{10 * time.Second, 5 * time.Second, time.Second, time.Second, false, [2]int64{1, 0}},
+		{time.Second, 5 * time.Second, 5 * time.Second, time.Second, false, [2]int64{0, 0}},
+		{10 * time.Second, time.Second, 2 * time.Second, 4 * time.Second, false, [2]int64{2, 2}}, // 3.3 s, as the first took 3 s
+		{10 * time.Second, time.Second, 3 * time.Second, 4 * time.Second, true, [2]int64{1, 2}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			mix := &Mix{}
 			for i, grace := range []time.Duration{c.a, c.b} {
-				mix.Loads = append(mix.Loads, MixedLoad{Name: string(rune('a' + i)), Target: sleeper(3 * time.Second), Plan: Plan{VUs: 1, Duration: time.Second, Grace: grace}})
+				mix.Loads = append(mix.Loads, MixedLoad{Name: string(rune('a' + i)), Target: sleeper(3 * time.Second), Plan: Plan{VUs: 1, Duration: c.length, Grace: grace, FixedGrace: c.fixed}})
 			}
 			s, err := Open(t.Context(), "mix", mix, 2)
 			if err != nil {
@@ -80,7 +84,7 @@ func TestMixGrace(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, own := range r.Scenarios {
-				if own.Completed != c.want[i] || own.Unfinished != 1-c.want[i] {
+				if own.Completed != c.want[i] || own.Unfinished != own.Planned-c.want[i] {
 					t.Errorf("%+v: %s has %d completed, %d unfinished", c, own.Name, own.Completed, own.Unfinished)
 				}
 			}
@@ -88,7 +92,7 @@ func TestMixGrace(t *testing.T) {
 	}
 }
 
-// Of several generators each drives its share of all loads, and together they do what one does.
+// Each of several generators drives its share of all loads, and together they do what one does.
 func TestMixInParts(t *testing.T) {
 	loads := func() []MixedLoad {
 		return []MixedLoad{

@@ -12,24 +12,24 @@ import (
 
 // An outage ends a run when nothing has succeeded for as long as Plan.patience: when an
 // iteration fails or errs that much later than the first one since the last right
-// answer began. So one iteration alone ends nothing, however rare they are. What passes
-// between two runs of a session is not part of the time.
+// answer began. So one iteration alone ends nothing, however rare they are. Time
+// between two runs of a session does not count.
 type outage struct {
 	since  *atomic.Int64 // of the session: when that first one began, in ns of the time driven, or noOutage
 	driven time.Duration // by the session before this run
 	limit  time.Duration // 0: none
-	// ever is of the session, too: whether anything was right. Until then first is the limit.
+	// ever belongs to the session as well: whether anything was right. Until then first is the limit.
 	ever  *atomic.Bool
 	first time.Duration
-	// What is in flight may still be right: ended are the iterations of this run that ended, and silent the VUs of the closed
-	// model of which none has. In the open model begun says how many began.
+	// A request in flight may still succeed. ended counts the iterations of this run that ended, silent the VUs of
+	// the closed model without an ended one. In the open model begun says how many began.
 	ended, silent atomic.Int64
 	begun         func() int64
 
 	once  sync.Once
 	over  chan struct{} // closed when the run is to end; cause is set by then
 	cause string
-	// aborted is by whom it was ended; nil: nobody. Set by then, too.
+	// aborted is who ended it; nil: nobody. Set by then.
 	aborted *Abort
 }
 
@@ -65,7 +65,7 @@ func (r *run) begunSoFar() (sum int64) {
 	return sum
 }
 
-// note takes notice of an iteration that has ended, and says whether it ends the run by itself.
+// note registers an iteration that has ended, and reports whether that ends the run.
 func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error) (aborts bool) {
 	if err == nil && !out.Failed {
 		if o.since.Load() != noOutage { // most often: nobody else then has to fetch it again
@@ -83,14 +83,14 @@ func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error)
 		})
 		return true
 	}
-	if o.limit == 0 || o.since.CompareAndSwap(noOutage, int64(o.driven+it.Start)) {
+	if o.since.CompareAndSwap(noOutage, int64(o.driven+it.Start)) {
 		return false
 	}
 	limit := o.limit
 	if ended := o.ended.Add(1); !o.ever.Load() && ended >= fewestWrong && o.silent.Load() <= 0 && 2*ended >= o.begun() {
 		limit = o.first
 	}
-	if since := o.since.Load(); since != noOutage && o.driven+end-time.Duration(since) >= limit {
+	if since := o.since.Load(); limit > 0 && since != noOutage && o.driven+end-time.Duration(since) >= limit {
 		o.once.Do(func() {
 			o.cause = cause(out, err)
 			close(o.over)
@@ -123,7 +123,7 @@ func cause(out *Outcome, err error) string {
 // why.
 func (r *Result) Silence() string {
 	limit := r.Plan.patience()
-	if r.Completed == 0 && r.Plan.Warmup+r.Duration < limit {
+	if r.Completed == 0 && (limit == 0 || r.Plan.Warmup+r.Duration < limit) {
 		limit = r.Plan.hopeless()
 	}
 	return fmt.Sprintf("nothing succeeded for %v: %s", limit, r.Outage)
@@ -133,11 +133,10 @@ func (r *Result) Silence() string {
 // answering; fewer where each caller had one. A convention of this project.
 const ceasedErrors = 10
 
-// Ceased says after how many seconds of the measured window, rounded up to the end of an interval
-// of its course, no right answer came any more in a single run: for a second at least there was nothing but errors or, closed model,
-// nothing at all for twice the longest response time, too, and no caller had its answer at the
-// end. false: it went on, none came from the beginning, or, as of a sum of runs, the course is
-// not known.
+// Ceased returns after how many seconds of the measured window, rounded up to the end of an interval of its course,
+// right answers ceased in a single run: for at least a second all ended in errors or, in the closed model, nothing
+// ended for twice the longest response time, and no caller had its answer at the end. false: they went on, none came
+// from the beginning, or, as for a sum of runs, the course is not known.
 func (r *Result) Ceased() (after time.Duration, ceased bool) {
 	course := r.course()
 	if course == nil {

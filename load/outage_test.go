@@ -15,8 +15,8 @@ import (
 	"contend/stat"
 )
 
-// course is a target whose iterations take 10 ms, and are right when the time since the
-// target was made lies in one of the spans; otherwise they are as wrong says.
+// course is a target whose iterations take 10 ms, and are right if the time since the
+// target was made is in one of the spans; otherwise they are as wrong says.
 type course struct {
 	began time.Time
 	right []span
@@ -54,7 +54,7 @@ func hangs(ctx context.Context) (Outcome, error) {
 }
 
 // A timeout of 2 s and a grace of 1 s: a run ends when 3 s have passed since the first
-// wrong iteration behind the last right one began, at the end of the next one.
+// wrong iteration after the last right one began, at the end of the next one.
 func TestOutage(t *testing.T) {
 	const second = time.Second
 	for _, tt := range []struct {
@@ -72,7 +72,7 @@ func TestOutage(t *testing.T) {
 		{"refused from 5 s on", []span{{0, 5 * second}}, refuses, Plan{Duration: time.Hour}, 8 * second, 2000, "refused: nobody"},
 		{"wrong from 5 s on", []span{{0, 5 * second}}, breaks, Plan{Duration: time.Hour}, 8 * second, 2000, "status 503"},
 		{"iterations instead of a time", []span{{0, 5 * second}}, refuses, Plan{Iterations: 1e9}, 8 * second, 2000, "refused: nobody"},
-		// What hangs at 5 s and at 7 s ends at 7 s and at 9 s: that is the first behind 8 s.
+		// Iterations that hang at 5 s and at 7 s end at 7 s and at 9 s: that is the first end after 8 s.
 		{"silent from 5 s on", []span{{0, 5 * second}}, hangs, Plan{Duration: time.Hour}, 9 * second, 2000, "timeout: context deadline exceeded"},
 		{"open model", []span{{0, 5 * second}}, refuses, Plan{Duration: time.Hour, Pacer: pace.Constant(100)}, 8 * second, 500, "refused: nobody"},
 		// One arrival in 4 s: those at 8 s and 12 s are wrong.
@@ -80,9 +80,12 @@ func TestOutage(t *testing.T) {
 		{"one rare wrong one", []span{{0, 5 * second}, {9 * second, time.Hour}}, refuses, Plan{Duration: 20 * second, Pacer: pace.Constant(0.25)}, 20 * second, 4, ""},
 		{"in the warm-up", nil, refuses, Plan{Warmup: time.Minute, Duration: time.Hour}, 0, 0, "refused: nobody"},
 		{"back after 2.9 s", []span{{0, 5 * second}, {7900 * time.Millisecond, time.Hour}}, refuses, Plan{Duration: 10 * second}, 10 * second, 4 * (500 + 210), ""},
-		{"a right one now and then", []span{{0, 10 * time.Millisecond}, {2 * second, 2010 * time.Millisecond}, {4 * second, 4010 * time.Millisecond}}, refuses, Plan{Duration: 6 * second}, 6 * second, 12, ""},
+		{"a right one now and then", []span{{0, 10 * time.Millisecond}, {2 * second, 2010 * time.Millisecond}, {4 * second, 4010 * time.Millisecond}}, breaks, Plan{Duration: 6 * second}, 6 * second, 12, ""},
 		{"in the grace", []span{{0, 5 * second}}, hangs, Plan{Duration: 8900 * time.Millisecond}, 8900 * time.Millisecond, 2000, "timeout: context deadline exceeded"},
 		{"without a timeout", nil, refuses, Plan{Duration: 10 * second, Timeout: -1}, 10 * second, 0, ""},
+		{"a script, which has no timeout", nil, refuses, Plan{Duration: 10 * second, Timeout: -1, WholeFlows: true}, 2 * second, 0, "refused: nobody"},
+		{"a script, despite errors", nil, refuses, Plan{Duration: 10 * second, Timeout: -1, WholeFlows: true, DespiteErrors: true}, 10 * second, 0, ""},
+		{"a script from 5 s on", []span{{0, 5 * second}}, refuses, Plan{Duration: 10 * second, Timeout: -1, WholeFlows: true}, 10 * second, 2000, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			plan := tt.plan
@@ -194,8 +197,8 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-// What is in flight may still be right: of ten callers one fails at once, again and again, and the others succeed after
-// 5 s; of arrivals one in ten fails.
+// Requests in flight may still succeed: of ten callers one fails at once, again and again, and the others succeed
+// after 5 s; one in ten arrivals fails.
 func TestWhatIsInFlightMayBeRight(t *testing.T) {
 	for name, plan := range map[string]Plan{
 		"closed": {VUs: 10, Duration: 8 * time.Second},

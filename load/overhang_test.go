@@ -3,6 +3,7 @@ package load_test
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +28,9 @@ func TestThroughputOfFewAnswers(t *testing.T) {
 		{"the window ends with an answer", load.Plan{Duration: time.Second}, 500 * time.Millisecond, 20, 0, callers / 0.5},
 		{"with think time", load.Plan{Duration: time.Second, Think: 100 * time.Millisecond}, 600 * time.Millisecond, 20, callers * 400 * time.Millisecond, callers / 0.7},
 		{"longer than the grace", load.Plan{Duration: time.Second, Grace: time.Second}, 2500 * time.Millisecond, 0, callers * time.Second, 0},
-		// Of those that begin in the second of the window there are as many as in any other.
+		// Those after the first have as long as it took and a tenth, which is until 7.3 s.
+		{"slower from 3 s on", load.Plan{Duration: 4 * time.Second, Grace: time.Second}, 3 * time.Second, 10, callers * 3300 * time.Millisecond, callers / 7.3},
+		// As many begin in one second of the window as in any other.
 		{"behind a warm-up", load.Plan{Duration: 9 * time.Second, Warmup: time.Second}, 900 * time.Millisecond, 100, 0, callers / 0.9},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -35,9 +38,14 @@ func TestThroughputOfFewAnswers(t *testing.T) {
 			if c.plan.Grace == 0 {
 				c.plan.Grace = 10 * time.Second
 			}
+			begin := time.Now()
 			r, err := load.Run(t.Context(), "", load.Func(func(ctx context.Context) (load.Outcome, error) {
+				service := c.service
+				if strings.HasPrefix(c.name, "slower") && time.Since(begin) > time.Second {
+					service = time.Minute
+				}
 				select {
-				case <-time.After(c.service):
+				case <-time.After(service):
 				case <-ctx.Done():
 				}
 				return load.Outcome{}, ctx.Err()

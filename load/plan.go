@@ -39,9 +39,11 @@ type Plan struct {
 	Iterations int64 `json:"iterations,omitempty" flag:"iterations,n" min:"0" words:"stop after this *number* of iterations"`
 	// Timeout bounds one iteration; 0 means only the end of the run does.
 	Timeout time.Duration `json:"timeout_ns,omitempty" file:"load.timeout" default:"10s" min:"0s" max:"720h" words:"time limit for one iteration; 0: none"`
-	// Grace is how long iterations in flight may take to complete after the
-	// measured window.
-	Grace time.Duration `json:"grace_ns" flag:"grace" default:"1s" min:"0s" max:"720h" words:"how long to wait for requests still in flight at the end"`
+	// Grace is how long iterations in flight may take to complete after the measured window: if it is more, as long as
+	// the longest response before and a tenth, unless Grace is 0 or FixedGrace.
+	Grace time.Duration `json:"grace_ns" flag:"grace" default:"1s" min:"0s" max:"720h" words:"how long to wait for requests still in flight at the end, or as long as the longest response, if that is more; 0s: not at all"`
+	// FixedGrace cuts off what is in flight after Grace, however long responses take.
+	FixedGrace bool `json:"fixed_grace,omitempty"`
 	// MaxUnfinished is the share of the planned iterations that may be dropped or
 	// unfinished, below 1; with more the rest decides nothing. 0 means that of
 	// finding.Incomplete.
@@ -59,8 +61,8 @@ type Plan struct {
 	// Share is the part of the arrivals that is driven; others drive the rest. VUs and
 	// Iterations are those of the part.
 	Share pace.Share `json:"share,omitzero"`
-	// Window is how long the Iterations of an open model last of which a Share has its part; 0: of the whole load
-	// the Pacer says.
+	// Window is for a part of a shared open-model load: how long the part's Iterations take; 0: computed
+	// from the Pacer.
 	Window time.Duration `json:"window_ns,omitempty"`
 	// Spread is the time over which the VUs of a closed model begin, one after another in even steps, within Warmup: else responses
 	// that take equally long come in bursts, and how many of these a window holds is a matter of luck.
@@ -83,8 +85,8 @@ type Plan struct {
 	// it closes, by the driver that gets there first, so that others can be sampled
 	// over the same window. It must return within microseconds.
 	AtEdge func(Edge) `json:"-"`
-	// Foretell, if set, is told by a Remote, before it begins, when the measured window opens and
-	// when it closes; the latter is zero without a Duration.
+	// Foretell, if set, is called by a Remote, before it begins, with when the measured window
+	// opens and when it closes; the latter is zero without a Duration.
 	Foretell func(opens, closes time.Time) `json:"-"`
 	// ServerCPU returns the CPU time that the system under test has used up to now; nil: it is not
 	// known. It is called a few times a second and must return within a millisecond.
@@ -99,23 +101,23 @@ type Sample struct {
 	Err             error
 }
 
-// fewestVUs and amplyVUs bound AmpleVUs.
+// The bounds of AmpleVUs.
 const (
-	fewestVUs = 16
-	amplyVUs  = 500
+	minAmpleVUs = 16
+	maxAmpleVUs = 500
 )
 
-// AmpleVUs returns how many VUs an open model of so many arrivals per second has unless it
-// is told: as many as arrive in a second, 16 to 500, so that most servers may stand still for
-// a while before an arrival has to wait for a VU.
+// AmpleVUs returns the default number of VUs of an open model with so many arrivals per
+// second: as many as arrive in a second, 16 to 500, so that most servers may stop for a while
+// before an arrival has to wait for a VU.
 func AmpleVUs(perSec float64) int {
-	return int(math.Ceil(min(max(perSec, fewestVUs), amplyVUs)))
+	return int(math.Ceil(min(max(perSec, minAmpleVUs), maxAmpleVUs)))
 }
 
 // MaxVUs bounds the VUs of a Plan.
-const MaxVUs = 1_000_000
+const MaxVUs = pace.MostCallers
 
-// DefaultGrace is the Grace where none is asked for.
+// DefaultGrace is the Grace if no other is asked for.
 const DefaultGrace = time.Second
 
 // An Edge is an end of the measured window.
@@ -164,10 +166,10 @@ func (p Plan) Model() Model {
 	return ClosedModel
 }
 
-// AllowedUnfinished is MaxUnfinished, or what holds where none is given.
+// AllowedUnfinished is MaxUnfinished, or its default.
 func (p Plan) AllowedUnfinished() float64 { return cmp.Or(p.MaxUnfinished, finding.Incomplete.Refuses) }
 
-// AllowedErrors is MaxErrors, or what holds where none is given.
+// AllowedErrors is MaxErrors, or its default.
 func (p Plan) AllowedErrors() float64 {
 	if p.MaxErrors == nil {
 		return finding.Errors.Refuses
@@ -182,14 +184,14 @@ func (p *Plan) AllowErrors(share float64) {
 	}
 }
 
-// TooManyErrors says whether so many of the planned iterations failed or erred that the
+// TooManyErrors reports whether so many of the planned iterations failed or erred that the
 // rest decides nothing.
 func (p Plan) TooManyErrors(wrong, planned int64) bool {
 	return float64(wrong) > p.AllowedErrors()*float64(planned)
 }
 
 // patience is how long nothing may succeed before the run ends: the timeout and the
-// grace, or the default of that where it is longer. 0: for ever, as there is no timeout.
+// grace, or the default of that if it is longer. 0: for ever, as there is no timeout.
 func (p Plan) patience() time.Duration {
 	if p.Timeout == 0 {
 		return 0
@@ -197,13 +199,15 @@ func (p Plan) patience() time.Duration {
 	return p.Timeout + max(p.Grace, DefaultGrace)
 }
 
-// HopelessAfter is how long a run goes on of which nothing was right from the beginning: a wrong path or a server that
-// is down is known by then, and two seconds of load are no harm.
+// HopelessAfter is how long a run continues if nothing has succeeded from the beginning. By then a wrong path or a
+// stopped server is known, and two seconds of load do no harm.
 const HopelessAfter = 2 * time.Second
 
-// hopeless is how long nothing may succeed from the beginning.
+// hopeless is how long nothing may succeed from the beginning; 0: for ever. A script has no timeout, but what it counts as
+// wrong then is that no iteration got through.
 func (p Plan) hopeless() time.Duration {
-	if patience := p.patience(); p.DespiteErrors || patience == 0 || patience < HopelessAfter {
+	patience := p.patience()
+	if p.DespiteErrors || patience == 0 && !p.WholeFlows || patience > 0 && patience < HopelessAfter {
 		return patience
 	}
 	return HopelessAfter
@@ -230,16 +234,30 @@ func (p Plan) ends() time.Duration {
 	return min(end, p.Pacer.Over(p.Seed, p.Warmup, p.Iterations))
 }
 
-// graceEnd returns when iterations in flight are cut off, as an offset.
-func (p Plan) graceEnd() time.Duration {
-	if p.Duration == 0 {
+// graceEnd returns when iterations in flight are cut off, as an offset, if the longest before took so long. The callers
+// of a slow server have some in flight at the end, which take as long as those before.
+func (p Plan) graceEnd(longest time.Duration) time.Duration {
+	switch {
+	case p.Duration == 0:
 		return math.MaxInt64
+	case p.FixedGrace || p.Grace == 0:
+		return p.windowEnd() + p.Grace
 	}
-	return p.windowEnd() + p.Grace
+	return p.windowEnd() + max(p.Grace, longest+longest/10)
 }
 
-// overhang returns how much of an iteration that counts, with the think time behind it, lies
-// beyond the measured window, of one that ended then: see Result.Overhang.
+// EndsBy returns when iterations in flight are cut off at the latest, as an offset: none before took longer than the
+// timeout, or than the whole run so far.
+func (p Plan) EndsBy() time.Duration {
+	longest := p.windowEnd()
+	if p.Timeout > 0 {
+		longest = min(longest, p.Timeout)
+	}
+	return p.graceEnd(longest)
+}
+
+// overhang returns how much of an iteration that counts, including the think time after it,
+// is beyond the measured window, if it ended then: see Result.Overhang.
 func (p Plan) overhang(end time.Duration) time.Duration {
 	if p.Pacer != nil || p.Warmup > 0 || p.Duration == 0 {
 		return 0

@@ -35,3 +35,21 @@ func TestPlanDone(t *testing.T) {
 		}
 	}
 }
+
+// What is in flight may take as long as what came before, however long that was.
+func TestEndsBy(t *testing.T) {
+	for _, tt := range []struct {
+		plan Plan
+		want time.Duration
+	}{
+		{Plan{Warmup: time.Second, Duration: 19 * time.Second, Grace: time.Second}, 42 * time.Second},
+		{Plan{Duration: 20 * time.Second, Grace: 30 * time.Second}, 50 * time.Second},
+		{Plan{Duration: 20 * time.Second, Grace: time.Second, Timeout: 10 * time.Second}, 31 * time.Second},
+		{Plan{Duration: 20 * time.Second, Grace: time.Second, FixedGrace: true}, 21 * time.Second},
+		{Plan{Duration: 20 * time.Second}, 20 * time.Second},
+	} {
+		if got := tt.plan.EndsBy(); got != tt.want {
+			t.Errorf("%+v: %v, want %v", tt.plan, got, tt.want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/internal/unit"
 	"contend/stat"
 )
 
@@ -25,8 +26,8 @@ func (r *Result) Refusal(about stat.Kind) *finding.Warning {
 	return nil
 }
 
-// Spoilt returns why figures of the result must not be believed, though nothing is compared with them, or nil. As a
-// bound they may be: what the server can do is no slower.
+// Spoilt returns why figures of the result are INVALID even if nothing is compared with them, or nil. bound says
+// that they are still a bound: the server is at least that fast.
 func (r *Result) Spoilt() (why *finding.Warning, bound bool) {
 	if r.OnlyCounted() {
 		return r.CountedRefusal(), false
@@ -72,11 +73,11 @@ func (r *Result) wrongOrMissing() *finding.Warning {
 	case r.Stopped == StoppedByOutage:
 		return finding.Errors.Refusal("%s", r.Silence())
 	case r.Plan.TooManyErrors(wrong, r.Planned):
-		return finding.Errors.Refusal("%s of %s iterations failed (%.3g%%), more than %.3g%%", number(wrong), number(r.Planned), 100*float64(wrong)/float64(r.Planned), 100*r.Plan.AllowedErrors())
+		return finding.Errors.Refusal("%s of %s iterations failed (%s), more than %s", unit.Count(wrong), unit.Count(r.Planned), unit.Percent(float64(wrong)/float64(r.Planned)), unit.Percent(r.Plan.AllowedErrors()))
 	case ceased:
 		return finding.Errors.Refusal("no successful response after the first %v of %v", after, r.Duration.Round(time.Millisecond))
 	case r.Incomplete():
-		return finding.Incomplete.Refusal("%s, more than %.3g%%", r.missing(), 100*r.Plan.AllowedUnfinished())
+		return finding.Incomplete.Refusal("%s, more than %s", r.missing(), unit.Percent(r.Plan.AllowedUnfinished()))
 	}
 	return nil
 }
@@ -108,7 +109,8 @@ func (r *Result) late(about stat.Kind) *finding.Warning {
 	return r.TooLate()
 }
 
-// TooLate is startedLate as a reason to believe no times: machine_busy where others on the machine are why.
+// TooLate is startedLate as a reason to distrust all times: machine_busy if other processes on the machine are the
+// cause.
 func (r *Result) TooLate() *finding.Warning {
 	late := r.startedLate()
 	if share := r.keptFrom(); late != nil && share > finding.MachineBusy.Warns {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"slices"
 	"time"
 
 	"contend/finding"
@@ -21,15 +22,19 @@ type Result struct {
 	Plan        Plan `json:"plan"`
 	// Duration is the length of the measured window as it was.
 	Duration time.Duration `json:"duration_ns"`
-	// Starved is how many VUs of the closed model got no response while others got starvedAfter each on average; of
-	// a sum of runs the most in one of them. Several generators do not know it.
+	// Changes are how the server changed in a single run: stalls, trends, jumps, waves. They are what such a run is to show, and no warnings.
+	Changes []finding.Warning `json:"over_time,omitempty"`
+	// Starved is how many VUs of the closed model got no response while others got starvedAfter each on average, or could have; of
+	// a sum of runs the most in one of them.
 	Starved int `json:"starved,omitempty"`
+	// Shares are how the responses of a single run fall to the VUs; nil: they say nothing by its plan.
+	Shares *Shares `json:"shares,omitempty"`
 	// Idle is how long the plan had no iteration left for VUs, summed over these;
 	// closed model only.
 	Idle time.Duration `json:"idle_vu_ns,omitempty"`
 	// Overhang is how long VUs were busy beyond the end of the window with iterations that
 	// count, summed over these; closed model without a warm-up only. There all begin with
-	// the window, so that no such time is missing from its begin.
+	// the window, so that no such time is missing from its beginning.
 	Overhang time.Duration `json:"overhang_vu_ns,omitempty"`
 	Counts
 	// ThroughputPerSec is Throughput.
@@ -38,7 +43,7 @@ type Result struct {
 	// Engine is what drove the VUs, and EngineReason why it was not event loops.
 	Engine       Engine `json:"engine"`
 	EngineReason string `json:"engine_reason,omitempty"`
-	// Loops is the number of event loops, each of which can use one core.
+	// Loops is the number of event loops; each can use one core.
 	Loops int `json:"loops,omitempty"`
 	Cost
 	// GeneratorShare is the share of a VU's cycle spent in the generator,
@@ -99,7 +104,7 @@ const (
 	Interrupted         StopReason = "interrupted"
 )
 
-// cut says whether a run with that reason is only a part of what was planned.
+// cut reports whether a run with that reason is only a part of what was planned.
 func (s StopReason) cut() bool {
 	return s == Interrupted || s == StoppedByOutage || s == stoppedEarly || s == Aborted
 }
@@ -108,10 +113,14 @@ func (s StopReason) cut() bool {
 // generator's share and the warnings. Where the server was sampled, what both sides
 // used of the CPU replaces the generator's own view of it.
 func (r *Result) Derive() {
+	if r.Shares != nil {
+		r.Starved = r.unheard()
+	}
 	r.ThroughputPerSec, r.GeneratorShare = r.Throughput(), nil
 	if seconds := r.Duration.Seconds(); seconds > 0 {
 		r.GeneratorShare = r.generatorShare(seconds)
 	}
+	r.Changes = r.changes()
 	r.Warnings = append(r.judge(), r.cpuFindings()...)
 	if r.Unsampled != "" {
 		r.Warnings = append(r.Warnings, finding.NotSampled.Warning("%s", r.Unsampled))
@@ -120,6 +129,9 @@ func (r *Result) Derive() {
 		r.Warnings = append(r.Warnings, finding.NotCounted.Warning("%s", r.Uncounted))
 	}
 }
+
+// Remarks are what there is to say of a result: how the server changed over time, then the warnings.
+func (r *Result) Remarks() []finding.Warning { return slices.Concat(r.Changes, r.Warnings) }
 
 // Throughput returns right operations per second: Ops ÷ the time that a VU had for them on
 // average, Duration and its share of the Overhang. 0 where nothing was measured.
@@ -148,7 +160,7 @@ func (r *Result) generatorShare(seconds float64) *float64 {
 // shortest is what a server may need to come to its usual state: a convention of this project.
 const shortest = time.Second
 
-// TooShort says whether a run shows no more than a glimpse of a server.
+// TooShort reports whether a run shows no more than a glimpse of a server.
 func (r *Result) TooShort() bool { return !r.Local && r.Duration < shortest }
 
 // Merge adds up results of the same target and plan, which have no course together.

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"contend/errkind"
 	"contend/internal/cpu"
 	"contend/pace"
 )
@@ -24,24 +23,25 @@ type run struct {
 	left   atomic.Int64 // iterations of the closed model still to begin, if the plan limits them
 
 	// baton is the right to take the next arrival of an open model. The VU that
-	// holds it waits for the due time itself, passes the baton on and starts:
-	// no hand-over lies between due time and start.
+	// holds it waits for the due time itself, passes the baton on and starts: no
+	// hand-over delays the start after the due time.
 	baton chan *arrivals
 	timer pace.Waiter
 	kind  pace.Timer
 
-	edges  [2]observedEdge // of the measured window
-	outage *outage
+	edges   [2]observedEdge // of the measured window
+	outage  *outage
+	refused atomic.Bool // some VU was, see Shard.breather
 
-	// used has the CPU time and the planned arrivals over time, looked the former up to last, and
-	// due the latter; the watching goroutine's.
-	used     *Course
-	followed []Course // copies of those of the shards; likewise
-	looked   look
-	due      *plannedArrivals // open model
-	ends     time.Duration    // when the measured window does by the plan
-	spent    *spent           // open model
-	reported time.Duration    // when progress was
+	// Only the watching goroutine touches these four.
+	used     *Course          // CPU time and planned arrivals over time
+	looked   look             // the last reading of CPU time
+	due      *plannedArrivals // those that are still to be added to used; open model
+	followed []Course         // copies of the shards' courses
+
+	ends     time.Duration // planned end of the measured window
+	spent    *spent        // open model
+	reported time.Duration // when progress was last reported
 
 	timedOut error
 	sampling sync.Mutex // one Plan.Sample at a time
@@ -128,6 +128,9 @@ func (s *Session) sign(result *Result) {
 	result.Target, result.Local = s.name, s.local
 	if s.metered != nil {
 		s.metered.Settle(result)
+	}
+	if result.Shares != nil {
+		result.Shares.Streams = s.streams
 	}
 	result.sortMeters()
 	result.Engine, result.EngineReason, result.Loops = s.engine, s.reason, len(s.loops)
@@ -249,8 +252,8 @@ func (r *run) driveOpen(ctx context.Context, vu VU, s *Shard) {
 }
 
 // beginNext waits for the baton and for the next arrival, and begins it. It
-// returns false when there is none, or when the measured window has ended
-// meanwhile.
+// returns false after the last arrival, or if the measured window ended during
+// the wait.
 func (r *run) beginNext(ctx context.Context, s *Shard) (Iteration, bool) {
 	var a *arrivals
 	select {
@@ -288,7 +291,7 @@ func (r *run) close() {
 	}
 }
 
-// result adds up the shards, which are closed. What is derived is still missing.
+// result adds up the shards, which are closed. Derived figures are still missing.
 func (r *run) result(w watched) *Result {
 	sum := &Result{
 		Model: r.plan.Model(), Concurrency: r.plan.VUs, Plan: r.plan, Timer: r.kind,
@@ -315,14 +318,12 @@ func (r *run) result(w watched) *Result {
 			sum.Overhang += s.overhang
 		}
 	}
-	if sum.ErroredTotal() == sum.Errored[errkind.Timeout] { // else they got to know why
-		sum.Starved = r.starved(sum.Completed + sum.Failed)
-	}
+	sum.Shares = r.shares()
 	if w.finished && r.outage.abort() == "" {
-		sum.Unfinished = 0 // drivers that end by themselves have nothing in flight
+		sum.Unfinished = 0 // drivers whose VUs all ended have nothing in flight
 	}
 	if sum.Unfinished > 0 && sum.Stopped == StoppedByDuration {
-		sum.Overhang += time.Duration(sum.Unfinished) * r.plan.overhang(r.plan.windowEnd()+r.plan.Grace-r.plan.Think)
+		sum.Overhang += time.Duration(sum.Unfinished) * r.plan.overhang(w.graceEnd-r.plan.Think)
 	}
 	if r.plan.Pacer != nil {
 		end = min(end+1, r.plan.windowEnd()) // an arrival may have begun at its very end

@@ -206,7 +206,39 @@ func TestUnfinishedAfterGrace(t *testing.T) {
 	}
 }
 
-// Window and grace end on time, between the seconds at which progress is told, too.
+// A response that is in flight at the end is awaited as long as one took before, with a rate or without, unless the plan
+// says how long.
+func TestSlowResponsesAreAwaited(t *testing.T) {
+	for _, tt := range []struct {
+		plan Plan
+		end  time.Duration // of the run
+		done int64
+	}{
+		// 4 a second, the last is due at 11.75 s and takes 4.9 s
+		{Plan{VUs: 40, Timer: pace.Runtime, Pacer: pacer(t, "constant:4"), Grace: time.Second}, 16650 * time.Millisecond, 48},
+		// those until 8 s have ended at 12.9 s: 33
+		{Plan{VUs: 40, Timer: pace.Runtime, Pacer: pacer(t, "constant:4"), Grace: time.Second, FixedGrace: true}, 13 * time.Second, 33},
+		{Plan{VUs: 40, Timer: pace.Runtime, Pacer: pacer(t, "constant:4")}, 12 * time.Second, 29},
+		// 3 callers, which begin at 0, 4.9 and 9.8 s
+		{Plan{VUs: 3, Grace: time.Second}, 14700 * time.Millisecond, 9},
+		{Plan{VUs: 3, Grace: time.Second, FixedGrace: true}, 13 * time.Second, 6},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tt.plan.Duration = 12 * time.Second
+			start := time.Now()
+			r, err := Run(t.Context(), "slow", sleeper(4900*time.Millisecond), tt.plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkSum(t, r)
+			if took := time.Since(start); r.Completed != tt.done || r.Dropped > 0 || took.Round(100*time.Millisecond) != tt.end.Round(100*time.Millisecond) {
+				t.Errorf("%+v: %d completed, %d never started, in %v; want %d in %v", tt.plan, r.Completed, r.Dropped, took, tt.done, tt.end)
+			}
+		})
+	}
+}
+
+// Window and grace end on time, even between the seconds at which progress is reported.
 func TestPartsOfASecond(t *testing.T) {
 	never := Func(func(ctx context.Context) (Outcome, error) { <-ctx.Done(); return Outcome{}, ctx.Err() })
 	synctest.Test(t, func(t *testing.T) {

@@ -19,6 +19,8 @@ type Session struct {
 	size  int // VUs, of goroutines or of loops
 	// metered has something to add to results; nil: nothing.
 	metered Metered
+	// streams says that VUs share connections.
+	streams bool
 	vus     []VU
 	loops   []Loop
 	// keeps leaves results what others are needed for that they are added to.
@@ -54,6 +56,9 @@ func Open(ctx context.Context, name string, target Target, vus int) (*Session, e
 		return s, nil
 	}
 	s.metered, _ = target.(Metered)
+	if m, ok := target.(Multiplexer); ok {
+		s.streams = m.Multiplexes()
+	}
 	var loops int
 	looping, ok := target.(LoopTarget)
 	if ok {
@@ -153,6 +158,6 @@ func Run(ctx context.Context, name string, target Target, plan Plan) (*Result, e
 		return nil, err
 	}
 	result, err := s.Run(ctx, plan)
-	s.Close() // the result stands, whatever a VU says at its end
+	s.Close() // the result is final, whatever a VU reports at its end
 	return result, err
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"contend/errkind"
 	"contend/pace"
 )
 
@@ -21,13 +22,15 @@ type Shard struct {
 	arrivals *arrivals
 
 	begun  atomic.Int64 // below 0 when nothing may begin any more
-	free   atomic.Int64 // VUs of the open model: those that were free when the window ended, from then on
+	free   atomic.Int64 // VUs of the open model: those that were free when the window ended, set then
 	mu     sync.Mutex
 	closed bool // nothing is recorded any more
 	ended  int64
 	last   time.Duration // latest completion
-	counts Counts
-	glance *coarse // response times of the completed, for whoever watches; nil: nobody does
+	// longest is the longest service time of a response so far, those of the warm-up included.
+	longest time.Duration
+	counts  Counts
+	glance  *coarse // response times of the completed, for whoever watches; nil: nobody does
 	// early is what counts no longer has: see soFar. It is the watching goroutine's.
 	early *earlyTimes
 	// retired are the VUs of the closed model for which no iteration was left, and
@@ -48,6 +51,7 @@ type Shard struct {
 // the run.
 type Iteration struct {
 	Due, Start time.Duration
+	Apart      bool // in the closed model: it is due later than the think time says, so that others may be due before
 	vu         int  // of the closed model
 	counted    bool // due in the measured window
 }
@@ -67,28 +71,29 @@ func (s *Shard) VUs() int { return s.part.Len(s.run.plan.VUs) }
 // Timeout returns the limit of one iteration; 0 means none.
 func (s *Shard) Timeout() time.Duration { return s.run.plan.Timeout }
 
-// Next returns the next iteration, to be begun when it is due, or false when
-// there will be none. In the closed model it is that of the VU that became free
-// at the given time (0: at the start), due after the think time, and when its turn
-// has come where callers are planned. In the open
-// model it is the next arrival that falls to this shard, for whichever VU is
-// free, and has to be begun before Next is called again.
+// Next returns the next iteration, to be begun when it is due, or false after the
+// last. In the closed model it is that of the VU that became free at the given
+// time (0: at the start), due after the think time, and not before its turn if
+// callers are planned. In the open model it is the next arrival that falls to this
+// shard, for whichever VU is free, and has to be begun before Next is called
+// again.
 func (s *Shard) Next(vu int, free time.Duration) (Iteration, bool) {
 	r := s.run
 	if r.plan.Pacer != nil {
 		return r.next(s.arrivals)
 	}
 	due := free + r.plan.Think
+	earliest := free + s.breather(vu)
 	if free == 0 {
 		due = r.plan.Spread * time.Duration(vu) / time.Duration(r.plan.VUs)
 	}
-	turn := s.turn(vu, due)
+	turn := s.turn(vu, max(due, earliest))
 	if turn == pace.Never {
 		s.retire(free)
 		return Iteration{}, false
 	}
 	it := r.iteration(turn)
-	it.vu = vu
+	it.vu, it.Apart = vu, earliest > due
 	if it.counted && !r.reserve() {
 		s.retire(free)
 		return it, false
@@ -97,7 +102,26 @@ func (s *Shard) Next(vu int, free time.Duration) (Iteration, bool) {
 	return it, true
 }
 
-// PlansCallers says whether VUs have turns: an iteration may be due long after its VU became free.
+// breather is how long a VU waits at least after nobody listened: a dead server is not asked more than about a thousand times a
+// second by up to a hundred VUs, and one that starts again is found within a tenth of a second.
+func (s *Shard) breather(vu int) time.Duration {
+	if !s.run.refused.Load() {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if vu >= len(s.heard) || !s.heard[vu].refused {
+		return 0
+	}
+	return min(max(time.Duration(s.run.plan.VUs)*time.Millisecond, leastBreather), mostBreather)
+}
+
+const (
+	leastBreather = 10 * time.Millisecond
+	mostBreather  = 100 * time.Millisecond
+)
+
+// PlansCallers reports whether VUs have turns: an iteration may be due long after its VU became free.
 func (s *Shard) PlansCallers() bool { return s.run.plan.Callers != nil || s.run.plan.Spread > 0 }
 
 // turn is when a VU may begin that could at that time, or pace.Never.
@@ -150,8 +174,8 @@ func (s *Shard) idle(end time.Duration) time.Duration {
 
 // Begin starts an iteration that is due. It returns false when the measured
 // window has ended, or the run: then nothing more is to be started. An arrival
-// that was due in the window and found a free VU is started after it, too:
-// it is the driver that is late.
+// that was due in the window and found a free VU is started even after it: it
+// is the driver that is late.
 func (s *Shard) Begin(it *Iteration, now time.Duration) bool {
 	r := s.run
 	end := r.plan.windowEnd()
@@ -208,7 +232,10 @@ func (s *Shard) finish(it *Iteration, end time.Duration, out *Outcome, err error
 		return
 	}
 	if s.run.plan.Pacer == nil {
-		s.hear(it.vu, err == nil)
+		s.hear(it.vu, err)
+	}
+	if err == nil {
+		s.longest = max(s.longest, end-it.Start)
 	}
 	opens := s.run.plan.Warmup
 	within := Iteration{Due: it.Due - opens, Start: it.Start - opens}
@@ -230,29 +257,33 @@ func (s *Shard) finish(it *Iteration, end time.Duration, out *Outcome, err error
 	}
 }
 
-// A hearing is what is known of a VU: whether an iteration of it ended, and whether one was answered.
-type hearing uint8
-
-const (
-	heardOf hearing = 1 << iota
-	answered
-)
+// A hearing is what is known of a VU: whether an iteration of it ended, how many were answered, and whether nobody listened to the latest.
+type hearing struct {
+	of, refused bool
+	answered    int64
+}
 
 // hear notes that an iteration of a VU ended.
-func (s *Shard) hear(vu int, with bool) {
+func (s *Shard) hear(vu int, err error) {
 	if vu >= len(s.heard) {
 		s.heard = append(s.heard, make([]hearing, vu+1-len(s.heard))...)
 	}
-	if s.heard[vu] == 0 {
+	h := &s.heard[vu]
+	if !h.of {
+		h.of = true
 		s.run.outage.silent.Add(-1)
 	}
-	if s.heard[vu] |= heardOf; with {
-		s.heard[vu] |= answered
+	if h.refused = err != nil && errkind.Of(err) == errkind.Refused; h.refused {
+		s.run.refused.Store(true)
+	}
+	if err == nil {
+		h.answered++
 	}
 }
 
-// close ends the shard: nothing begins or is recorded any more. What was begun is
-// planned, unless a pacer plans, and what is in flight unfinished.
+// close ends the shard: nothing begins or is recorded any more. Iterations that
+// were begun count as planned, unless a pacer plans, and those in flight as
+// unfinished.
 func (s *Shard) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,7 +33,7 @@ type LocalTarget interface {
 	Local()
 }
 
-// A Reacher is a Target that can try whether its server is there. Reach opens one
+// A Reacher is a Target that can check whether its server responds. Reach opens one
 // connection as a VU would, its handshake included, sends no request, and closes it. An error
 // has a kind (errkind.Of).
 type Reacher interface {
@@ -48,8 +48,8 @@ const (
 	leastReach = time.Second
 )
 
-// Reach tries whether the server of the target that is called name is there, for limit
-// at the most (0: 10 s; a second at least). It returns nil for a target that is no Reacher.
+// Reach checks whether the server of the named target responds, for at most limit (0: 10 s;
+// a second at least). It returns nil for a target that is no Reacher.
 func Reach(ctx context.Context, name string, target Target, limit time.Duration) error {
 	r, ok := target.(Reacher)
 	if !ok {
@@ -152,6 +152,10 @@ type Outcome struct {
 	Resent int
 	// Stray: bytes came that belong to no answer.
 	Stray bool
+	// Parted is how many answers a connection carried that was to be kept, and that the server ended with this one; 0: it did not.
+	Parted int
+	// Continued: 100 Continue came before the answer. The first byte is its.
+	Continued bool
 	// Messages are the latencies of the single messages of a stream. They are
 	// valid until the VU's next iteration.
 	Messages []time.Duration
@@ -159,7 +163,7 @@ type Outcome struct {
 	// that ended with an error. They are valid until the VU's next iteration.
 	Requests []Request
 	Checks   []Check
-	// Readings are values of meters, likewise.
+	// Readings are values of meters, in the same order.
 	Readings []Reading
 }
 

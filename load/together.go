@@ -88,9 +88,9 @@ func (p Plan) firstCounted() (n int64) {
 	return n
 }
 
-// Together returns what generators did that drove a target by the plan at the same time; one of
-// them, at least, is not lost. Servers are sampled on the machine here. Counts and histograms add up exactly: the result is that of one
-// generator that did it all, but for what each machine spent.
+// Together returns the result of generators that drove a target by the plan at the same time; at least one of them is
+// not lost. Servers are sampled on the machine here. Counts and histograms add up exactly: the result is that of one
+// generator that did it all, except for what each machine spent.
 func Together(plan Plan, here string, parts []Part) *Result {
 	sum := &Result{Model: plan.Model(), Concurrency: plan.VUs, Plan: plan, Counts: NewCounts()}
 	var first *Result
@@ -101,7 +101,7 @@ func Together(plan Plan, here string, parts []Part) *Result {
 		}
 	}
 	sum.Target, sum.Timer, sum.Engine, sum.EngineReason, sum.Stopped, sum.Script = first.Target, first.Timer, first.Engine, first.EngineReason, first.Stopped, first.Script
-	sum.Course = NewCourse(plan.Warmup)
+	sum.Course, sum.Shares = NewCourse(plan.Warmup), first.Shares
 	machines := map[string]Cost{}
 	for _, p := range parts {
 		sum.Generators = append(sum.Generators, p.generator())
@@ -109,6 +109,9 @@ func Together(plan Plan, here string, parts []Part) *Result {
 			continue
 		}
 		sum.join(p.Result)
+		if p.Result != first {
+			sum.Shares = sum.Shares.plus(p.Result.Shares)
+		}
 		cost := machines[p.Machine]
 		cost.alongside(&p.Result.Cost, true)
 		machines[p.Machine] = cost
@@ -144,7 +147,7 @@ func (r *Result) join(o *Result) {
 	r.addScenarios(o.Scenarios)
 }
 
-// generator returns what stands in a document of a part.
+// generator returns what a document says about a part.
 func (p *Part) generator() Generator {
 	g := p.Generator
 	r := p.Result

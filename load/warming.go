@@ -21,8 +21,8 @@ type warming struct {
 	excess  float64 // how much more the first must cost than the last ones, as a share
 }
 
-// stillWarming returns the warning still_warming when the run began before the server had come to its usual
-// speed; nil: it had, or it cannot be told.
+// stillWarming returns the warning still_warming if the run began before the server had reached its usual
+// speed; nil: it had, or it is not known.
 func (r *Result) stillWarming() *finding.Warning {
 	w := r.warming()
 	if w == nil {
@@ -55,7 +55,7 @@ func (r *Result) warming() *warming {
 		if r.Model == OpenModel || r.generatorLimits() {
 			return nil
 		}
-		others = r.Others(0) / max(1, float64(r.MachineCores)*r.Duration.Seconds()) // one of which may be the server
+		others = r.Others(0) / max(1, float64(r.MachineCores)*r.Duration.Seconds()) // the server may be one of them
 		w.excess *= 2
 	}
 	w.excess = max(w.excess, 2*others)
@@ -69,7 +69,7 @@ func (r *Result) warming() *warming {
 	return w
 }
 
-// generatorLimits says whether the throughput may be the generator's.
+// generatorLimits reports whether the throughput may be the generator's.
 func (r *Result) generatorLimits() bool {
 	return r.generatorUse(0) >= finding.GeneratorBusy.Warns || r.GeneratorShare != nil && *r.GeneratorShare > finding.GeneratorShare.Warns
 }
@@ -99,9 +99,7 @@ func (w *warming) course(m Model) string {
 	}
 	perSec := func(s Interval) float64 { return float64(s.Ops+s.Carried) / w.step.Seconds() }
 	if m == ClosedModel && perSec(last) > (1+w.excess/2)*perSec(first) {
-		return inThreeDigits(perSec(first)) + "/s in the first " + span + ", " + inThreeDigits(perSec(last)) + "/s in the last"
+		return unit.Rate(perSec(first)) + " in the first " + span + ", " + unit.Rate(perSec(last)) + " in the last"
 	}
 	return unit.Duration(w.costs[0]) + " of CPU per op in the first " + span + ", " + unit.Duration(w.costs[len(w.costs)-1]) + " in the last"
 }
-
-func inThreeDigits(x float64) string { return unit.Number(unit.ThreeDigits(x)) }

@@ -9,10 +9,11 @@ import (
 
 // watched is what the watching goroutine learned.
 type watched struct {
-	finished  bool          // all VUs ended by themselves
+	finished  bool          // all VUs ended on their own
 	spent     cpu.Spent     // over the measured window
-	stalled   time.Duration // likewise
+	stalled   time.Duration // over the measured window
 	closedAt  time.Duration // when the measured window closed
+	graceEnd  time.Duration // when iterations in flight were to be cut off; 0: nothing was waited for
 	interrupt bool
 	outage    bool
 	enough    bool
@@ -41,14 +42,26 @@ func (r *run) watch(ctx context.Context, done <-chan struct{}) watched {
 		w.closedAt = min(max(r.ends, r.spent.when(w.closedAt)), r.plan.windowEnd())
 	}
 	if opened == timeIsUp || r.spent != nil && !cut {
-		opened = r.until(ctx, done, r.plan.graceEnd())
+		w.graceEnd = r.plan.graceEnd(r.longest())
+		opened = r.until(ctx, done, w.graceEnd)
 	}
 	w.finished, w.interrupt, w.outage, w.enough = opened == allEnded, opened == contextDone, opened == inOutage, opened == enough
 	return w
 }
 
-// span waits for an offset to pass or for all iterations to have ended; of an open model for a VU to be free and
-// all to have begun. What is planned by time lasts until the window ends though nothing is left to do.
+// longest is the longest service time so far.
+func (r *run) longest() (longest time.Duration) {
+	for _, s := range r.shards {
+		s.mu.Lock()
+		longest = max(longest, s.longest)
+		s.mu.Unlock()
+	}
+	return longest
+}
+
+// span waits for an offset to pass or for all iterations to have ended; in the open model for a VU to be free
+// and all to have begun. A load that is planned by time lasts until the window ends even if nothing is left to
+// do.
 func (r *run) span(ctx context.Context, done <-chan struct{}, offset time.Duration) waitEnd {
 	over := done
 	if r.spent != nil {
@@ -63,7 +76,7 @@ func (r *run) span(ctx context.Context, done <-chan struct{}, offset time.Durati
 	return r.until(ctx, nil, rest)
 }
 
-// broken says whether all drivers have ended, one by an error.
+// broken reports whether all drivers have ended, one by an error.
 func (r *run) broken(done <-chan struct{}) bool {
 	select {
 	case <-done:

@@ -83,7 +83,7 @@ func (f *feeds) serve(_ int, conn net.Conn) {
 	})
 }
 
-// A fed conversation does not go on before as much as it reads at a time is there.
+// A fed conversation does not go on before as much as it reads at a time has arrived.
 type fed struct {
 	*lines
 	feeds *feeds
@@ -190,6 +190,9 @@ func TestRefused(t *testing.T) {
 			if n := r.Errored[errkind.Refused]; n == 0 || n+r.Dropped != r.Planned {
 				t.Errorf("%d of %d refused: %v", n, r.Planned, r.Examples)
 			}
+			if most := int64(plan.VUs) * int64(1+plan.Duration/(10*time.Millisecond)); !open && r.Errored[errkind.Refused] > most {
+				t.Errorf("%d refused, want at most %d: a caller waits 10 ms after each", r.Errored[errkind.Refused], most)
+			}
 			if took := time.Since(start); took > testenv.Patience {
 				t.Errorf("took %v", took)
 			}
@@ -210,7 +213,7 @@ func TestNoSocket(t *testing.T) {
 }
 
 // A connection that the peer closed, reset or disturbed while no iteration was
-// in flight is replaced, and that is no error.
+// in flight is replaced, which is not an error.
 func TestIdleConnectionEnds(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(net.Conn){
@@ -310,8 +313,8 @@ func TestCancel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Slot 0 runs into its timeout each time; on a busy machine others do, too, and a connection that
-	// takes as long to open, of which nothing is cancelled.
+	// Slot 0 runs into its timeout each time; on a busy machine others do as well, and so may a
+	// connection that takes as long to open, where nothing is cancelled.
 	n := r.Errored[errkind.Timeout]
 	if n < 2 || int(n) < cancelled || n != r.ErroredTotal() {
 		t.Errorf("%v, %d cancelled", r.Errored, cancelled)
@@ -427,7 +430,7 @@ func TestIPv6(t *testing.T) {
 
 var errOwn = errors.New("an error of its own")
 
-// What a conversation says at the peer's end is what is counted.
+// The error that a conversation returns at the peer's end is counted.
 func TestOwnErrorAtEnd(t *testing.T) {
 	s := serve(t, "tcp", func(_ int, c net.Conn) { requests(c, func(string) bool { return false }) })
 	c := s.config(func([]int) Conversation { return &lines{eof: errOwn} })

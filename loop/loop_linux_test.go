@@ -16,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
+	_ = flag.Set("test.parallel", "24") // these tests wait more than they compute
 	goleak.VerifyTestMain(m)
 }
 
@@ -149,7 +149,7 @@ func TestOpenModel(t *testing.T) {
 	}
 }
 
-// What finds no free VU waits and is dropped at the end.
+// An arrival without a free VU waits and is dropped at the end.
 func TestOpenModelDrops(t *testing.T) {
 	s := serve(t, "tcp", func(_ int, conn net.Conn) {
 		requests(conn, func(slot string) bool {

@@ -29,7 +29,7 @@ type slot struct {
 	prev, next *slot // in the list of those in flight
 }
 
-// A finished iteration is told to the shard when what was read is understood.
+// A finished iteration is reported to the shard when what was read is understood.
 type finished struct {
 	slot *slot
 	it   load.Iteration
@@ -141,8 +141,8 @@ func (l *Loop) stamp() time.Duration {
 	return l.now
 }
 
-// begin starts the iteration of a slot; false: it is not to be started, nor is
-// any other.
+// begin starts the iteration of a slot; false: neither it nor any other is to
+// be started.
 func (l *Loop) begin(s *slot, now time.Duration) bool {
 	if !l.shard.Begin(&s.it, now) {
 		l.over = true
@@ -227,12 +227,12 @@ func (l *Loop) release(s *slot, free time.Duration) {
 	}
 }
 
-// another gives a VU of the closed model its next iteration. It returns false when there is none,
-// and when that is not until its turn comes: see turnsCome.
+// another gives a VU of the closed model its next iteration. It returns false after the last, and
+// if the next has to wait while others need not: see turnsCome.
 func (l *Loop) another(s *slot, free time.Duration) bool {
 	it, ok := l.shard.Next(s.vu, free)
 	s.it = it
-	if ok && l.planned && it.Due > free {
+	if ok && it.Due > free && (l.planned || it.Apart) {
 		l.later.add(s)
 		return false
 	}

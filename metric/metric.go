@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"contend/internal/perf"
 	"contend/load"
@@ -109,9 +110,9 @@ func (n Name) Of(r *load.Result) (float64, bool) {
 	return row.read(r)
 }
 
-// Beside reads the metric from a result that is shown beside others. It is false
-// also for a rate of a result that is incomplete: that is one of the part that was
-// quick enough.
+// Beside reads the metric from a result that is shown next to others. It is also
+// false for a rate of a result that is incomplete: such a rate covers only the
+// part that was quick enough.
 func (n Name) Beside(r *load.Result) (float64, bool) {
 	kind := n.Kind()
 	if r.Incomplete() && (kind == Rate || kind == Traffic || n == WallPerOp) {
@@ -130,15 +131,23 @@ func (n Name) Recorded(r *load.Result) (int64, bool) {
 	return of(&r.Counts).Count(), true
 }
 
-// Percentile returns which quantile, from 0 to 1, the metric is; false means
-// that it is none.
+// Percentile returns which quantile, from 0 to 1, the metric is; false if it is
+// not a quantile.
 func (n Name) Percentile() (float64, bool) {
 	q := byName[n].quantile
 	return q, q > 0
 }
 
+// Longer returns how many of the times that a percentile rests on are longer than a bound, and of how many.
+func (n Name) Longer(r *load.Result, bound time.Duration) (longer, of int64) {
+	if recorded, ok := n.Recorded(r); ok {
+		return recorded - byName[n].histogram(&r.Counts).CountsUpTo(bound)[0], recorded
+	}
+	return 0, 0
+}
+
 // Estimate returns the logarithm of a percentile and its standard error (hist.Histogram.Estimate);
-// false means that the metric is no percentile, or that the result has no such times.
+// false means that the metric is not a percentile, or that the result has no such times.
 func (n Name) Estimate(r *load.Result) (log, standardError float64, ok bool) {
 	q, isPercentile := n.Percentile()
 	if recorded, has := n.Recorded(r); !isPercentile || !has || recorded == 0 {
@@ -149,7 +158,7 @@ func (n Name) Estimate(r *load.Result) (log, standardError float64, ok bool) {
 }
 
 // Event returns the event that the metric counts per operation; false means that it
-// is no such metric.
+// counts none.
 func (n Name) Event() (perf.Event, bool) {
 	event := byName[n].event
 	return event, event != ""
@@ -180,19 +189,21 @@ func meant(text string) string {
 	return ""
 }
 
-// Parse returns the metric that a text names: by its name, by its words as they are
-// printed, such as "throughput", "server CPU per op", "server CPU/op" or "response p99", or, of response
-// times, by the statistic alone, such as "p99.9". False means that there is none; then
-// the name is the text.
+// Parse returns the metric that a text names: by its name, by its words as they are printed, such as
+// "throughput", "server CPU per op", "server CPU/op" or "response p99", or, of response times, by the
+// statistic alone, such as "p99.9", or as other tools call it, such as "RPS". False means that no metric
+// has that name; then the name is the text.
 func Parse(text string) (Name, bool) {
 	if _, ok := byName[Name(text)]; ok {
 		return Name(text), true
 	}
-	name, ok := bySpelling[spelling(text)]
-	if !ok {
-		return Name(text), false
+	if name, ok := bySpelling[spelling(text)]; ok {
+		return name, true
 	}
-	return name, true
+	if name, ok := elsewhere[spelling(text)]; ok {
+		return name, true
+	}
+	return Name(text), false
 }
 
 // UnmarshalText reads what Parse does; a text that names no metric stays as it is, as

@@ -32,6 +32,7 @@ func result() *load.Result {
 	r.BytesIn, r.BytesOut = 8000, 3000
 	r.GeneratorCPUSec, r.Server = 0.5, &load.Usage{CPUSec: 0.25, RSSBytes: 5000}
 	r.Server.VoluntarySwitches, r.Server.InvoluntarySwitches, r.Server.WaitedSec = 3000, 2000, 0.001
+	r.Server.DiskWritten = 4_096_000
 	r.Counted = &load.Counted{Events: map[perf.Event]load.Events{
 		perf.Instructions: {Count: 120_000, Ops: 20}, perf.KernelInstructions: {Count: 60_000, Ops: 20},
 		perf.Cycles: {Count: 80_000, Ops: 10}, perf.KernelCycles: {Count: 50_000, Ops: 10},
@@ -50,10 +51,10 @@ func TestRead(t *testing.T) {
 		"server_cycles_per_op": 8000, "server_kernel_cycles_per_op": 5000, "server_cache_misses_per_op": 3,
 		"server_branch_misses_per_op": 2.5, "server_page_faults_per_op": 0.2, // ÷ 10
 		"server_voluntary_switches_per_op": 3, "server_involuntary_switches_per_op": 2, "server_waited_ns_per_op": 1000, // ÷ 1000
-		"server_rss_bytes": 5000,
-		"wall_ns_per_op":   2_000_000, // 2 s ÷ 1000
-		"errors":           16,        // 7 + 4 + 5
-		"planned":          230, "completed": 200, "failed": 7, "errored": 9, "resent": 4, "dropped": 11, "unfinished": 3,
+		"server_rss_bytes": 5000, "server_disk_written_bytes_per_op": 4096, // ÷ 1000
+		"wall_ns_per_op": 2_000_000, // 2 s ÷ 1000
+		"errors":         16,        // 7 + 4 + 5
+		"planned":        230, "completed": 200, "failed": 7, "errored": 9, "resent": 4, "dropped": 11, "unfinished": 3,
 		"bytes_in": 8000, "bytes_out": 3000, "bytes_in_per_s": 4000, "bytes_out_per_s": 1500, // ÷ 2 s
 	}
 	// Of 1 to 100: their mean is 50.5, which histograms have in whole nanoseconds.
@@ -77,8 +78,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// The rates of a result are not shown beside others if too much of it is missing: 14 of
-// 230 are 6%.
+// The rates of a result are not shown next to others if too much of it is missing: 14
+// of 230 are 6%.
 func TestBeside(t *testing.T) {
 	r := result()
 	rates := []metric.Name{metric.Throughput, metric.WallPerOp, "bytes_in_per_s", "bytes_out_per_s"}
@@ -96,7 +97,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// What a result does not have has no value.
+// A metric that a result does not have has no value.
 func TestUnknown(t *testing.T) {
 	empty := &load.Result{Counts: load.NewCounts()}
 	known := []metric.Name{"errors", "planned", "completed", "failed", "errored", "resent", "dropped", "unfinished", "bytes_in", "bytes_out"}
@@ -170,7 +171,7 @@ func TestPercentiles(t *testing.T) {
 	}
 }
 
-// What is printed is read, and each spelling means one metric.
+// Printed names are read, and each spelling means one metric.
 func TestParse(t *testing.T) {
 	for text, want := range map[string]metric.Name{
 		"throughput_per_s": "throughput_per_s", "throughput": "throughput_per_s", "Throughput": "throughput_per_s",
@@ -178,6 +179,7 @@ func TestParse(t *testing.T) {
 		"response p99": "response_p99_ns", "response time p99": "response_p99_ns", "response_p99": "response_p99_ns",
 		"service p50": "service_p50_ns", "first byte max": "first_byte_max_ns", "start lag p99.9": "start_lag_p999_ns",
 		"server CPU per op": "server_cpu_ns_per_op", "bytes in": "bytes_in", "bytes in per second": "bytes_in_per_s", "errors": "errors",
+		"rps": "throughput_per_s", "Req/s": "throughput_per_s",
 	} {
 		if got, ok := metric.Parse(text); got != want || !ok {
 			t.Errorf("%q is %q, %v; want %q", text, got, ok, want)

@@ -31,6 +31,8 @@ type Row struct {
 	// Words is its name in tables, Means what it is and Read how it is read, each in
 	// a line.
 	Words, Means, Read string
+	// Also is what other tools call it.
+	Also []string
 	// read is false where a result has no such figure.
 	read func(*load.Result) (float64, bool)
 	// histogram and quantile are those of a metric of times; 0: no percentile.
@@ -43,10 +45,11 @@ type Row struct {
 var rows = []Row{
 	{Name: Throughput, Kind: Rate, Words: "throughput", Means: "operations of successful responses ÷ measured window",
 		Read: "More is better. At a rate it is that rate, as long as the server keeps up",
+		Also: []string{"RPS", "QPS", "TPS", "requests per second", "transactions per second", "requests/sec", "req/s"},
 		read: func(r *load.Result) (float64, bool) { return r.Throughput(), r.Completed > 0 }},
 	{Name: ServerCPUPerOp, Kind: Cost, Words: "server CPU per op",
-		Means: "user and system CPU time of the server and its children ÷ operations",
-		Read:  "To compare, not absolute: on loopback a part of its network's work is the load generator's",
+		Means: "CPU time of the server and its children ÷ operations",
+		Read:  "To compare, not absolute: on loopback a part is the load generator's",
 		read: func(r *load.Result) (float64, bool) {
 			if r.Server == nil {
 				return 0, false
@@ -54,28 +57,28 @@ var rows = []Row{
 			return perOp(r, r.Server.CPUSec)
 		}},
 	{Name: GeneratorCPUPerOp, Kind: Cost, Words: "generator CPU per op",
-		Means: "user and system CPU time of the load generator ÷ operations",
-		Read:  "Much more than the server's: it may be the bottleneck. In process it includes the design's",
+		Means: "CPU time of the load generator ÷ operations",
+		Read:  "Much more than the server's: it may be the bottleneck",
 		read: func(r *load.Result) (float64, bool) {
 			value, ok := perOp(r, r.GeneratorCPUSec)
 			return value, ok && value > 0
 		}},
 	counted(ServerInstructions, perf.Instructions, "instructions per op",
 		"instructions of the server in user space ÷ operations, in blocks of their own",
-		"Neighbours hardly change it, so small differences show. Not time: without waiting and caches"),
+		"Small differences show. Not time: without waiting and caches"),
 	counted("server_kernel_instructions_per_op", perf.KernelInstructions, "kernel instructions per op",
 		"instructions of the kernel for the server ÷ operations",
-		"Network, disk, locks. Counting takes the right to; on loopback the load generator has a part"),
+		"Network, disk, locks. Counting takes the right to"),
 	counted("server_cycles_per_op", perf.Cycles, "cycles per op", "cycles of the processor for the server in user space ÷ operations",
-		"With the instructions it says how well these run: more cycles for each is waiting for memory"),
+		"More cycles for each instruction is waiting for memory"),
 	counted("server_kernel_cycles_per_op", perf.KernelCycles, "kernel cycles per op",
-		"cycles of the processor in the kernel for the server ÷ operations", "With the kernel's instructions it says how well these run"),
+		"cycles of the processor in the kernel for the server ÷ operations", "Compare with the kernel's instructions"),
 	counted("server_cache_misses_per_op", perf.CacheMisses, "cache misses per op",
-		"accesses of the server that the last cache did not have ÷ operations", "Each takes about 100 ns: keep what is used together smaller or closer"),
+		"accesses of the server that the last cache did not have ÷ operations", "Each takes about 100 ns: keep what is used together closer"),
 	counted("server_branch_misses_per_op", perf.BranchMisses, "branch misses per op",
 		"branches of the server that the processor guessed wrong ÷ operations", "Each takes about 15 cycles: code that decides by unpredictable data"),
 	counted("server_page_faults_per_op", perf.PageFaults, "page faults per op",
-		"accesses of the server to memory that the kernel had to map first ÷ operations", "Near 0 once it is warm; otherwise it keeps asking the system for memory"),
+		"accesses of the server to memory that the kernel had to map first ÷ operations", "Near 0 once it is warm"),
 	ofServer("server_voluntary_switches_per_op", Events, "waits per op",
 		"how often a thread of the server gave up its core to wait ÷ operations", "Network, locks, disk. Without threads that have ended",
 		func(u *load.Usage) float64 { return float64(u.VoluntarySwitches) }),
@@ -83,11 +86,19 @@ var rows = []Row{
 		"how often a thread of the server had to give up its core ÷ operations", "Others wanted it: more threads than cores, or other programs",
 		func(u *load.Usage) float64 { return float64(u.InvoluntarySwitches) }),
 	ofServer("server_waited_ns_per_op", Cost, "waiting for a core per op",
-		"how long ready threads of the server had no core ÷ operations", "A part of the response times that is not the server's work: give it more cores",
+		"how long ready threads of the server had no core ÷ operations", "In the response times: give it more cores",
 		func(u *load.Usage) float64 { return u.WaitedSec * 1e9 }),
+	{Name: "server_disk_written_bytes_per_op", Kind: Size, Words: "written to disk per op",
+		Means: "bytes of the server that went or will go to a disk ÷ operations", Read: "Logs, data, fsync. Whole pages: 4 kB for a line that is synced",
+		read: func(r *load.Result) (float64, bool) {
+			if r.Server == nil || r.Ops == 0 || r.Server.DiskWritten <= 0 {
+				return 0, false
+			}
+			return float64(r.Server.DiskWritten) / float64(r.Ops), true
+		}},
 	{Name: ServerRSS, Kind: Size, Words: "server memory",
 		Means: "resident memory of the server and its children, the largest at the end of a block",
-		Read:  "Pages that processes share count once for each of them",
+		Read:  "Shared pages count once for each process",
 		read: func(r *load.Result) (float64, bool) {
 			if r.Server == nil {
 				return 0, false
@@ -95,32 +106,32 @@ var rows = []Row{
 			return float64(r.Server.RSSBytes), true
 		}},
 	{Name: WallPerOp, Kind: Time, Words: "time per op", Means: "measured window ÷ operations, where an iteration is many",
-		Read: "Of all callers together: with 2 at once it is half of what one of them waits",
+		Read: "Of all callers together: with 2 it is half of what one waits",
 		read: func(r *load.Result) (float64, bool) { return perOp(r, r.Duration.Seconds()) }},
 	{Name: Errors, Kind: Count, Words: "errors", Means: "iterations without a successful response: failed + errored",
 		read: count((*load.Counts).Wrong)},
 	{Name: "planned", Kind: Count, Words: "planned",
-		Means: "iterations due in the measured window: completed, failed, errored, dropped, unfinished",
-		Read:  "The five add up to it. Of an experiment: it cannot run yet",
+		Means: "iterations due in the measured window",
+		Read:  "Of an experiment: it cannot run yet",
 		read:  count(func(c *load.Counts) int64 { return c.Planned })},
 	{Name: "completed", Kind: Count, Words: "completed", Means: "iterations with a successful response", Read: "Throughput and times are of these alone",
 		read: count(func(c *load.Counts) int64 { return c.Completed })},
 	{Name: "failed", Kind: Count, Words: "failed", Means: "iterations with a wrong response: its status, or a failed check",
-		Read: "See the first example. Of an expectation: it is not true; of an experiment: it could not run",
+		Read: "Of an expectation: it is not true; of an experiment: it could not run",
 		read: count(func(c *load.Counts) int64 { return c.Failed })},
 	{Name: "errored", Kind: Count, Words: "errored",
 		Means: "iterations without a response, by kind of error",
 		Read:  reasons(),
 		read:  count((*load.Counts).ErroredTotal)},
 	{Name: "resent", Kind: Count, Words: "sent again",
-		Means: "requests sent again, once each: the server closed an idle connection, or refused them",
-		Read:  "Above 0: raise the server's keep-alive timeout above the pauses between requests",
+		Means: "requests sent again: the server closed an idle connection, or refused them",
+		Read:  "Raise the server's keep-alive timeout above the pauses",
 		read:  count(func(c *load.Counts) int64 { return c.Resent })},
 	{Name: "dropped", Kind: Count, Words: "dropped", Means: "iterations that were due and never started: no caller was free in time",
-		Read: "They would have been slow. Lower the rate, or allow more callers (`-c`)",
+		Read: "Lower the rate, or allow more callers (`-c`)",
 		read: count(func(c *load.Counts) int64 { return c.Dropped })},
 	{Name: "unfinished", Kind: Count, Words: "unfinished", Means: "iterations that had started and were in flight at the end",
-		Read: "They were slow, and are missing from the percentiles. Allow more time (`--grace`, `-d`)",
+		Read: "Missing from the percentiles: allow more time (`--grace`, `-d`)",
 		read: count(func(c *load.Counts) int64 { return c.Unfinished })},
 	{Name: "bytes_in", Kind: Size, Words: "bytes in", Means: "bytes received in all iterations with a response", Read: "Of HTTP heads and bodies, before TLS; of scripts what k6 counts",
 		read: count(func(c *load.Counts) int64 { return c.BytesIn })},
@@ -174,7 +185,7 @@ func perSecond(r *load.Result, n int64) (float64, bool) {
 	return float64(n) / r.Duration.Seconds(), true
 }
 
-// A Histogram is one of a result's, every statistic of which is a metric.
+// A Histogram is one of a result's; each statistic of it is a metric.
 type Histogram struct {
 	// Name begins the names of its metrics; "" is of one that is shown and not
 	// compared.
@@ -185,7 +196,7 @@ type Histogram struct {
 
 var histograms = []Histogram{
 	{"response", "response time", "from when an iteration was due to its response: what a user feels",
-		"At a rate it includes the wait before the start; without one, the next is due when the last ended",
+		"At a rate it includes the wait before the start",
 		func(c *load.Counts) *hist.Histogram { return c.Response }},
 	{"service", "service time", "from the actual start of an iteration to its response",
 		"The server and the way to it. Shorter than the response time by the start lag",
@@ -194,16 +205,16 @@ var histograms = []Histogram{
 		"How late the load generator was, or how long no caller was free",
 		func(c *load.Counts) *hist.Histogram { return c.StartLag }},
 	{"connect", "connect time", "opening a connection, name look-up and TLS included",
-		"Only of iterations that do that: with kept connections hardly any",
+		"With kept connections hardly any",
 		func(c *load.Counts) *hist.Histogram { return c.Connect }},
 	{"first_byte", "first byte", "from the start of an iteration to the first byte of its response",
-		"Far below the service time: long responses, or a server that writes them in pieces",
+		"Far below the service time: long responses, or in pieces",
 		func(c *load.Counts) *hist.Histogram { return c.FirstByte }},
 	{"exchange", "exchange time", "from request to complete response on a connection that is ready",
 		"The server without connecting and closing, if iterations do that",
 		func(c *load.Counts) *hist.Histogram { return c.Exchange }},
 	{"message", "message time", "from one message of a stream or WebSocket to its response",
-		"An iteration holds several: its service time is of all of them",
+		"The service time is of all messages of an iteration",
 		func(c *load.Counts) *hist.Histogram { return c.Message }},
 	{"", "service time, failed", "service time of the iterations with a wrong response",
 		"Often shorter than right ones, which would make a failing server look fast",
@@ -216,19 +227,19 @@ var histograms = []Histogram{
 // A Statistic is a figure of a histogram.
 type Statistic struct {
 	Name, Words, Means, Read string
-	Quantile                 float64 // from 0 to 1; 0: it is no percentile
+	Quantile                 float64 // from 0 to 1; 0: not a percentile
 	Of                       func(*hist.Histogram) time.Duration
 }
 
 var statistics = []Statistic{
-	{"mean", "mean", "the average of all", "One slow response can move it: read p50 and p99 for what users feel", 0, (*hist.Histogram).Mean},
+	{"mean", "mean", "the average of all", "One slow response can move it: read p50 and p99", 0, (*hist.Histogram).Mean},
 	{"min", "min", "the shortest of all", "What it takes when nothing is in the way", 0, (*hist.Histogram).Min},
 	percentile("p50", "p50", "50%", "The median, what a typical response takes", 0.5),
 	percentile("p75", "p75", "75%", "One in 4 took longer", 0.75),
 	percentile("p90", "p90", "90%", "One in 10 took longer", 0.9),
 	percentile("p95", "p95", "95%", "One in 20 took longer", 0.95),
-	percentile("p99", "p99", "99%", "One in 100 took longer. Compared if an average round has 5 responses beyond it", 0.99),
-	percentile("p999", "p99.9", "99.9%", "One in 1000 took longer. Compared if an average round has 5 responses beyond it", 0.999),
+	percentile("p99", "p99", "99%", "One in 100 took longer", 0.99),
+	percentile("p999", "p99.9", "99.9%", "One in 1000 took longer", 0.999),
 	{"max", "max", "the longest of all", "A single event: it need not happen again", 0, (*hist.Histogram).Max},
 }
 
@@ -278,6 +289,19 @@ func spellings() map[string]Name {
 					all[statistic] = timeRow(h, s).Name
 				}
 			}
+		}
+	}
+	return all
+}
+
+// elsewhere has metrics by what other tools call them.
+var elsewhere = otherSpellings()
+
+func otherSpellings() map[string]Name {
+	all := map[string]Name{}
+	for _, row := range rows {
+		for _, text := range row.Also {
+			all[spelling(text)] = row.Name
 		}
 	}
 	return all

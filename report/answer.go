@@ -45,11 +45,12 @@ func (d *Document) advice(refused []string) []string {
 	return lines
 }
 
-// Failed says whether what the document is about could not be measured to its end.
+// Failed reports whether what the document is about could not be measured to its end.
 func (d *Document) Failed() bool { return d.failure() != "" }
 
-// failure is why the only experiment of the document, or what has none, could not be
-// completed; "" if it could, or if there are several, each of which says so itself.
+// failure is why the only experiment of the document, or a document without
+// experiments, could not be completed. It is "" on success, and with several
+// experiments, which report their own failures.
 func (d *Document) failure() string {
 	if len(d.Experiments) != 1 {
 		return d.Failure
@@ -57,8 +58,8 @@ func (d *Document) failure() string {
 	return d.Experiments[0].Error
 }
 
-// cause is what went wrong most often in the first result that has too many failures
-// and errors, in the words of the first such one; "" if there is none.
+// cause is the most frequent error of the first result with too many failures and
+// errors, in the words of its first example; "" without such a result.
 func (d *Document) cause() string {
 	var cells []trial.Cell
 	for _, r := range d.Results {
@@ -114,9 +115,9 @@ type Refusal struct {
 	Text  string // INVALID, the codes, and what about
 }
 
-// Refused returns what was asked for and is INVALID, part by part: of the
-// primary verdicts; where a part has none, of the optima of its sweeps and of the rates
-// that were searched for; and where it has none of these either, of its results.
+// Refused returns what was asked for and is INVALID, part by part: the primary
+// verdicts; in a part without any, the optima of its sweeps and the rates that were
+// searched for; in a part without these either, its results.
 func (d *Document) Refused() []Refusal {
 	var list []Refusal
 	answered := map[Place]bool{}
@@ -126,6 +127,11 @@ func (d *Document) Refused() []Refusal {
 	for _, c := range d.Comparisons {
 		if answered[c.Place] = true; c.Primary && c.Verdict == stat.Invalid && c.Reason != nil {
 			refuse(c.Place, []string{c.Reason.Code}, "%s against %s %s", c.Candidate, c.Baseline, atConcurrency(c.Concurrency))
+		}
+	}
+	for _, c := range d.counted() {
+		if answered[c.of.Place] = true; c.Verdict == stat.Invalid && c.Reason != nil {
+			refuse(c.of.Place, []string{c.Reason.Code}, "%s against %s %s", c.Candidate, c.Baseline, atConcurrency(c.of.Concurrency))
 		}
 	}
 	for _, c := range d.Curves {
@@ -150,8 +156,8 @@ func (d *Document) Refused() []Refusal {
 	return list
 }
 
-// doubt is why a result must not be believed. One of a run is compared with nothing: only what makes its figures,
-// or a claim about them, false spoils it.
+// doubt is why a result is INVALID. The result of a run is compared with nothing, so only what falsifies its
+// figures, or a claim about them, makes it INVALID.
 func (d *Document) doubt(c trial.Cell) *finding.Warning {
 	if d.Command == "run" {
 		return expect.Doubt(c, d.Expectations)
@@ -159,7 +165,7 @@ func (d *Document) doubt(c trial.Cell) *finding.Warning {
 	return c.Doubt()
 }
 
-// resultLine says which results must not be believed.
+// resultLine lists the INVALID results.
 func (d *Document) resultLine() (line string, refused []string) {
 	var cells []trial.Cell
 	for _, r := range d.Results {
@@ -168,7 +174,7 @@ func (d *Document) resultLine() (line string, refused []string) {
 	return doubtful(cells, "results", d.doubt)
 }
 
-// doubtful says how many cells must not be believed, and why.
+// doubtful says how many cells are INVALID, and why.
 func doubtful(cells []trial.Cell, what string, doubt func(trial.Cell) *finding.Warning) (line string, refused []string) {
 	found := new(findings)
 	count, text := 0, ""

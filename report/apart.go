@@ -43,15 +43,18 @@ type Stored struct {
 	*Document
 }
 
-// AddStored compares two stored documents, the first of which is the baseline:
-// if each has one arm these two, and otherwise those of the same name in the same
-// part of the same experiment; d must be empty. how holds Metrics, Margin and
-// Confidence. What has no counterpart is listed in d.Notes; an error means that
-// nothing has.
+// AddStored compares two stored documents, baseline first. If each has one arm,
+// those two are compared; otherwise arms of the same name in the same part of the
+// same experiment. d must be empty. how holds Metrics, Margin and Confidence.
+// Arms without a counterpart are listed in d.Notes; if no arm has one, AddStored
+// returns an error.
 func (d *Document) AddStored(base, cand Stored, how trial.Apart) error {
 	for _, s := range []Stored{base, cand} {
 		if len(s.Sources) > 0 {
 			return fmt.Errorf("%s is itself a comparison of documents: compare those that it names", s.Name)
+		}
+		if len(s.Counts) > 0 {
+			return fmt.Errorf("%s has instructions that were counted (--count): these are compared within one document alone", s.Name)
 		}
 		d.Sources = append(d.Sources, Source{Name: s.Name, Version: s.Version, Command: s.Command,
 			Environment: s.Environment, Notes: s.Notes})

@@ -9,14 +9,14 @@ import (
 	"unicode"
 
 	"contend/metric"
+	"contend/report/plain"
 	"contend/trial"
 )
 
 // Benchmarks writes the rounds in the Go benchmark format
 // (golang.org/design/14313-benchmark-format), so that benchstat reads them: one
 // line for each round of an arm at a level. benchstat takes the rounds as
-// unpaired samples and knows no refusal, so what must be read with care stands
-// above them, as a comment.
+// unpaired samples and knows no refusal, so caveats are comments above them.
 func (d *Document) Benchmarks(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	d.cautions(b)
@@ -40,7 +40,7 @@ func (d *Document) Benchmarks(w io.Writer) error {
 
 func (e Environment) benchmarks(b *bufio.Writer) {
 	for _, line := range [][2]string{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}} {
-		fmt.Fprintf(b, "%s: %s\n", line[0], clean(line[1]))
+		fmt.Fprintf(b, "%s: %s\n", line[0], plain.Line(line[1]))
 	}
 }
 
@@ -66,8 +66,8 @@ func (d *Document) rounds(b *bufio.Writer, s side) {
 	}
 }
 
-// benchmarkUnits names metrics as benchmarks do; benchstat takes any unit it
-// does not know for one of which less is better.
+// benchmarkUnits names metrics as benchmarks do; benchstat assumes that less is
+// better for a unit it does not know.
 var benchmarkUnits = []struct {
 	metric metric.Name
 	unit   string

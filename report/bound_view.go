@@ -3,7 +3,7 @@ package report
 import (
 	"fmt"
 
-	"contend/metric"
+	"contend/internal/unit"
 	"contend/sweep"
 )
 
@@ -17,7 +17,7 @@ func bound(v *view, c sweep.Curve) {
 		b.Reason.Code, b.Reason.Text)
 	if b.AlonePerSec > 0 {
 		v.say("Alone, the server could do at most %s: %s ÷ %s of CPU time per op, the least of all levels.",
-			perSec(b.AlonePerSec), plural(b.CPUs, "CPU"), metric.Duration(b.ServerCPUPerOp))
+			unit.Rate(b.AlonePerSec), plural(b.CPUs, "CPU"), unit.Duration(b.ServerCPUPerOp))
 	}
 }
 
@@ -25,7 +25,7 @@ func bound(v *view, c sweep.Curve) {
 func boundTrust(b sweep.Bound) string {
 	text := fmt.Sprintf("Lower bound: the load generator was the bottleneck (%s); the server can do more", b.Reason.Code)
 	if b.AlonePerSec > 0 {
-		text += fmt.Sprintf(", at most %s at its %s of CPU per op", inThree(b.AlonePerSec), metric.Duration(b.ServerCPUPerOp))
+		text += fmt.Sprintf(", at most %s at its %s of CPU per op", unit.Rate(b.AlonePerSec), unit.Duration(b.ServerCPUPerOp))
 	}
 	return text
 }

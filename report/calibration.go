@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"contend/calibrate"
-	"contend/metric"
+	"contend/internal/unit"
 )
 
 // CalibrationSchema is the version of the form of a stored calibration.
@@ -28,7 +28,7 @@ func (c Calibration) Quote() *Calibration {
 	return &c
 }
 
-// SameMachine says whether figures of both environments may be set side by side:
+// SameMachine reports whether figures of both environments may be set side by side:
 // only the time, the version of Go and which CPUs each side had may differ, not how many.
 func (e Environment) SameMachine(o Environment) bool {
 	g, s, p := e.like()
@@ -63,7 +63,7 @@ func ReadCalibration(r io.Reader) (*Calibration, error) {
 		return nil, fmt.Errorf("calibration: %w", err)
 	}
 	if len(data) > maxCalibrationBytes {
-		return nil, fmt.Errorf("calibration: longer than %s", metric.Bytes(maxCalibrationBytes))
+		return nil, fmt.Errorf("calibration: longer than %s", unit.Bytes(maxCalibrationBytes))
 	}
 	var head struct {
 		Schema string `json:"schema"`

@@ -16,8 +16,8 @@ import (
 	"contend/trial"
 )
 
-// calibration is one of six A/A comparisons, of which one raised a false alarm
-// and one was refused.
+// calibration is the result of six A/A comparisons: one false alarm, one
+// refused.
 func calibration() *report.Calibration {
 	c := &report.Calibration{Schema: report.CalibrationSchema, Version: "v0.0.0-test", Environment: document("calibrate").Environment}
 	c.Design = trial.Design{Rounds: 6, Pairs: 8, Block: 50 * time.Millisecond, Warmup: 100 * time.Millisecond, Levels: []int{10},
@@ -62,9 +62,9 @@ func TestCalibrationViews(t *testing.T) {
 	}
 }
 
-// Beside verdicts stands what they can see: only of metrics that were compared,
-// for as many rounds as they have.
-func TestCalibrationBesideVerdicts(t *testing.T) {
+// Verdicts are shown with the smallest difference they can detect, only for
+// metrics that were compared and for as many rounds as they have.
+func TestCalibrationWithVerdicts(t *testing.T) {
 	compared := func(rounds int, ratio float64, verdict stat.Verdict) *report.Document {
 		d := document("compare")
 		d.Calibration = calibration().Quote()
@@ -80,7 +80,7 @@ func TestCalibrationBesideVerdicts(t *testing.T) {
 	never.Calibration.Alarms = calibrate.Alarms{Invalid: 3}
 	const begin = "This machine, calibrated 2024-02-29: "
 	// Clopper and Pearson for 1 of 5: 0.5% to 71.6%.
-	const alarms = begin + "1 false alarm in 5 A/A comparisons (0.5–72%)"
+	const alarms = begin + "1 false alarm in 5 A/A comparisons (0.505% to 71.6%)"
 	for _, tt := range []struct {
 		name string
 		d    *report.Document
@@ -122,7 +122,7 @@ func TestReadCalibration(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("%v:\n%+v, want\n%+v", err, got, want)
 	}
-	// What follows is recomputed and not believed.
+	// What follows from other figures is recomputed, not read.
 	lying := calibration()
 	lying.Alarms.Alarms, lying.Visible[0].Smallest = 0, 1e-9
 	if got, err = report.ReadCalibration(bytes.NewReader(storedCalibration(t, lying))); err != nil || got.Alarms != want.Alarms ||

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"contend/calibrate"
-	"contend/metric"
+	"contend/internal/unit"
 	"contend/stat"
 )
 
@@ -43,7 +43,7 @@ func (c *Calibration) inWords(list []Comparison) string {
 			}
 		}
 		if compared && !math.IsInf(smallest, 1) {
-			differences = append(differences, fmt.Sprintf("%s and above in %s", plain(smallest), seen.Metric.Words()))
+			differences = append(differences, fmt.Sprintf("%s and above in %s", unit.Percent(smallest), seen.Metric.Words()))
 		}
 	}
 	text := fmt.Sprintf("This machine, calibrated %s: %s", c.Environment.Started.UTC().Format("2006-01-02"), falseAlarms(c.Alarms))
@@ -58,7 +58,7 @@ func (c *Calibration) inWords(list []Comparison) string {
 
 // round says how long a round of the calibration was: 8 pairs of 50 ms.
 func (c *Calibration) round() string {
-	return plural(c.Design.Pairs, "pair") + " of " + metric.Duration(float64(c.Design.Block))
+	return plural(c.Design.Pairs, "pair") + " of " + unit.Duration(float64(c.Design.Block))
 }
 
 func isAre(n int, noun string) string {
@@ -68,28 +68,16 @@ func isAre(n int, noun string) string {
 	return plural(n, noun) + " are"
 }
 
-// falseAlarms says how often equal arms were told apart.
+// falseAlarms says how often equal arms got a verdict that they differ.
 func falseAlarms(a calibrate.Alarms) string {
 	if a.Comparisons == 0 {
 		return "none of its A/A comparisons came to a verdict"
 	}
 	return fmt.Sprintf("%s in %s (%s)", plural(a.Alarms, "false alarm"), plural(a.Comparisons, "A/A comparison"),
-		plainRange(a.Low, a.High))
+		unit.Percent(a.Low)+" to "+unit.Percent(a.High))
 }
 
-// plain formats a share or a difference without a sign: 0.3%, 14%.
-func plain(x float64) string { return plainNumber(x) + "%" }
-
-func plainRange(low, high float64) string { return plainNumber(low) + "–" + plainNumber(high) + "%" }
-
-func plainNumber(x float64) string {
-	if x = 100 * x; x > 0 && x < 9.95 {
-		return fmt.Sprintf("%.1f", x)
-	}
-	return fmt.Sprintf("%.0f", x)
-}
-
-// write shows the study, what came of the A/A comparisons, and the spread of each metric in them.
+// write shows the study, the outcome of the A/A comparisons, and the spread of each metric in them.
 func (c *Calibration) write(v *view) {
 	a := c.Alarms
 	c.lengths(v)
@@ -97,15 +85,15 @@ func (c *Calibration) write(v *view) {
 		return
 	}
 	v.say("Equal servers were compared in %s of %s, at %s confidence: %s, %d INCONCLUSIVE, %d EQUIVALENT, %d INVALID%s. From all rounds, for each metric, the spread, and the smallest difference that %s detect with a chance of 90%%:",
-		plural(c.Design.Rounds, "round"), c.round(), confidence(1-c.Design.Confidence), plural(a.Alarms, "false alarm"), a.Inconclusive,
+		plural(c.Design.Rounds, "round"), c.round(), unit.Percent(c.Design.Confidence), plural(a.Alarms, "false alarm"), a.Inconclusive,
 		a.Comparisons-a.Alarms-a.Inconclusive, a.Invalid, c.refusals(), plural(c.PlannedRounds, "round"))
 	t := table{columns: []string{"metric", "rounds", "spread of a round", "smallest difference", "alarms"}}
 	for _, seen := range c.Visible {
 		smallest := "-"
 		if seen.Smallest > 0 {
-			smallest = plain(seen.Smallest)
+			smallest = unit.Percent(seen.Smallest)
 		}
-		t.rows = append(t.rows, []string{seen.Metric.Words(), metric.Number(float64(seen.Rounds)), plain(seen.Spread), smallest, metric.Number(float64(seen.Alarms))})
+		t.rows = append(t.rows, []string{seen.Metric.Words(), unit.Count(seen.Rounds), unit.Percent(seen.Spread), smallest, unit.Count(seen.Alarms)})
 	}
 	v.table(t)
 	if m := c.Machine; m != nil {
@@ -129,7 +117,7 @@ func (c *Calibration) refusals() string {
 }
 
 func durations(r calibrate.DurationRange) string {
-	return metric.Duration(float64(r.Low)) + " … " + metric.Duration(float64(r.High))
+	return unit.Duration(float64(r.Low)) + " … " + unit.Duration(float64(r.High))
 }
 
 // lengths shows what the study of block lengths found.
@@ -140,12 +128,12 @@ func (c *Calibration) lengths(v *view) {
 		rounds = max(rounds, len(l.RoundLogRatios))
 		pair, chosen := "-", ""
 		if l.PairSpread > 0 {
-			pair = plain(l.PairSpread)
+			pair = unit.Percent(l.PairSpread)
 		}
 		if l.Chosen {
 			chosen = "chosen"
 		}
-		t.rows = append(t.rows, []string{metric.Duration(float64(l.Block)), metric.Number(float64(l.Pairs)), pair, plain(l.RoundSpread), chosen})
+		t.rows = append(t.rows, []string{unit.Duration(float64(l.Block)), unit.Count(l.Pairs), pair, unit.Percent(l.RoundSpread), chosen})
 	}
 	if rounds > 0 {
 		v.say("Lengths of a block, each in %s with the same measured time; the shortest is chosen whose spread of a round is no wider than the best one's, as far as so many rounds can tell:",

@@ -3,9 +3,11 @@ package report
 import (
 	"fmt"
 	"slices"
+
+	"contend/internal/unit"
 )
 
-// changedOver writes what was compared at a constant rate in a part, each behind the
+// changedOver writes what was compared at a constant rate in a part, each after the
 // reason.
 func (d *Document) changedOver(v *view, at Place) {
 	for _, t := range d.Trials {
@@ -17,8 +19,8 @@ func (d *Document) changedOver(v *view, at Place) {
 				continue
 			}
 			v.say("At concurrency %d the load generator was the bottleneck (%s), so %s compared at a constant %s, %.0f%% of the %s that the slowest came to: there CPU and response times are the servers' own.",
-				o.Concurrency, o.Reason.String(), wasWere(o.Candidates), perSec(o.RatePerSec),
-				100*o.RatePerSec/o.LimitPerSec, perSec(o.LimitPerSec))
+				o.Concurrency, o.Reason.String(), wasWere(o.Candidates), unit.Rate(o.RatePerSec),
+				100*o.RatePerSec/o.LimitPerSec, unit.Rate(o.LimitPerSec))
 			results(v, o.Trials.Results)
 			comparisons(v, o.Trials.Comparisons, o.Trials.Results)
 			scatter(v, o.Trials.Comparisons, o.Trials.Probes)
@@ -41,7 +43,7 @@ func whyAtRate(list []Comparison) []string {
 			continue
 		}
 		sentence := fmt.Sprintf("At concurrency %d the load generator was the bottleneck: both were driven at %s, %.0f%% of it",
-			c.Concurrency, perSec(c.ChangedOver.RatePerSec), 100*c.ChangedOver.RatePerSec/c.ChangedOver.LimitPerSec)
+			c.Concurrency, unit.Rate(c.ChangedOver.RatePerSec), 100*c.ChangedOver.RatePerSec/c.ChangedOver.LimitPerSec)
 		if !slices.Contains(sentences, sentence) {
 			sentences = append(sentences, sentence)
 		}

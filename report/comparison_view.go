@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/internal/unit"
 	"contend/stat"
 	"contend/trial"
 )
 
-// comparisons writes the verdicts. Warnings that stand with the results are not
+// comparisons writes the verdicts. Warnings that results already show are not
 // repeated.
 func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 	interval, together := "interval", ""
@@ -22,7 +23,7 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 	t := table{}
 	for _, c := range list {
 		if c.Bounded() && (c.Primary || interval == "interval") {
-			interval = confidence(c.Level) + " CI"
+			interval = ci(c.Level)
 		}
 		if !c.Primary {
 			together = "; intervals and p of all metrics but the first are simultaneous"
@@ -63,7 +64,7 @@ func asMeasured(list []trial.Comparison) string {
 func margins(list []trial.Comparison) string {
 	var parts []string
 	for i, alike := range byMargin(list) {
-		text := fmt.Sprintf("±%.3g%%", 100*alike[0].Margin)
+		text := "±" + unit.Percent(alike[0].Margin)
 		if i > 0 {
 			var names []string
 			for _, c := range alike {
@@ -86,9 +87,6 @@ func rounds(list []trial.Comparison) int {
 	return most
 }
 
-// confidence is the one that was asked for: 95%.
-func confidence(level float64) string { return fmt.Sprintf("%.4g%%", 100*(1-level)) }
-
 func comparisonRow(c trial.Comparison) []string {
 	verdict := string(c.Verdict)
 	if c.Reason != nil {
@@ -99,12 +97,12 @@ func comparisonRow(c trial.Comparison) []string {
 	}
 	difference, interval, p := "-", "-", "-"
 	if c.Rounds > 0 {
-		difference, p = percent(c.Ratio), chance(c.P)
+		difference, p = signedAs(c.Effect)(c.Ratio), chance(c.P)
 	}
 	if c.Bounded() {
-		interval = percent(c.Low) + " … " + percent(c.High)
+		interval = signedAs(c.Effect)(c.Low) + " … " + signedAs(c.Effect)(c.High)
 	}
-	return []string{c.Candidate, strconv.Itoa(c.Concurrency), c.Metric.Words(),
+	return []string{c.Candidate, unit.Count(c.Concurrency), c.Metric.Words(),
 		measured(c, c.CandidateValue), measured(c, c.BaselineValue), difference, interval, p, verdict}
 }
 
@@ -117,6 +115,7 @@ func measured(c trial.Comparison, value float64) string {
 	return c.Metric.Format(value)
 }
 
+// chance writes a p value.
 func chance(p float64) string {
 	if p < 0.001 {
 		return "<0.001"

@@ -3,8 +3,8 @@ package report
 import (
 	"fmt"
 
+	"contend/internal/unit"
 	"contend/load"
-	"contend/metric"
 	"contend/trial"
 )
 
@@ -51,6 +51,6 @@ func oneCaller(v *view, cells []trial.Cell) {
 			about = c.Arm + ": "
 		}
 		v.say("%sa service time at one caller, %s on average, is %s in which the server ran, %s in which it waited for a core, %s of the generator, and %s off the CPU, waking up and on the way.",
-			about, metric.Duration(mean), metric.Duration(server), metric.Duration(waited), metric.Duration(generator), metric.Duration(rest))
+			about, unit.Duration(mean), unit.Duration(server), unit.Duration(waited), unit.Duration(generator), unit.Duration(rest))
 	}
 }

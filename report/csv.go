@@ -11,6 +11,7 @@ import (
 
 	"contend/finding"
 	"contend/metric"
+	"contend/report/plain"
 	"contend/stat"
 	"contend/usl"
 )
@@ -42,6 +43,9 @@ func (d *Document) CSV(w io.Writer) error {
 	for _, c := range d.Comparisons {
 		table.Write(d.csvCompared(c).cells())
 	}
+	for _, c := range d.counted() {
+		table.Write(d.csvCounted(c).cells())
+	}
 	for _, c := range d.Curves {
 		d.csvSwept(c, table)
 	}
@@ -57,8 +61,8 @@ type resultFigure struct {
 	value  float64
 }
 
-// figures are the metrics that say something of the result, and, of a guard in this process, what
-// stands beside it in the document, by its keys.
+// figures are the metrics that describe the result. For a guard in this process they include what
+// the document stores next to the result, by its keys.
 func (r Result) figures() []resultFigure {
 	var list []resultFigure
 	for _, name := range metric.Names() {
@@ -140,8 +144,8 @@ func (d *Document) csvSwept(c Curve, table *csv.Writer) {
 	}
 }
 
-// csvSearched writes the highest rate that held, which lies between it and the lowest above that
-// missed.
+// csvSearched writes the highest rate that passed, and as its upper bound the lowest that failed
+// above it.
 func (d *Document) csvSearched(s Search, table *csv.Writer) {
 	callers := s.Design.VUs
 	if s.Found != nil {
@@ -162,13 +166,13 @@ func (d *Document) csvSearched(s Search, table *csv.Writer) {
 func (r csvRow) cells() []string {
 	var cells []string
 	for _, column := range csvColumns {
-		cells = append(cells, inert(clean(r[column])))
+		cells = append(cells, inert(plain.Line(r[column])))
 	}
 	return cells
 }
 
-// inert keeps a spreadsheet from running what is no number as a formula
-// (owasp.org/www-community/attacks/CSV_Injection).
+// inert keeps a spreadsheet from running a cell that is not a number as a
+// formula (owasp.org/www-community/attacks/CSV_Injection).
 func inert(cell string) string {
 	if _, err := strconv.ParseFloat(cell, 64); err != nil && cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) {
 		return "'" + cell

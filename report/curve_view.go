@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
-	"contend/metric"
+	"contend/internal/unit"
 	"contend/sweep"
 	"contend/usl"
 )
@@ -25,7 +24,7 @@ func curve(v *view, c sweep.Curve) {
 	}
 }
 
-// law says what it is, or why there is none.
+// law prints the fitted law, or why there is no fit.
 func law(v *view, c sweep.Curve) {
 	of := ""
 	if c.Arm != "" {
@@ -39,7 +38,7 @@ func law(v *view, c sweep.Curve) {
 	default:
 		p := c.Fit.Peak
 		v.say("Universal Scalability Law%s: %s. Its peak is %s at concurrency %s.", of, coefficients(c.Fit),
-			estimate(p.Throughput, perSec), estimate(p.N, metric.Number))
+			estimate(p.Throughput, unit.Rate), estimate(p.N, unit.Number))
 	}
 	if c.LeftOut != "" {
 		v.say("The fit excludes %s.", c.LeftOut)
@@ -51,9 +50,10 @@ func explored(v *view, c sweep.Curve) {
 	if len(c.Explored) == 0 {
 		return
 	}
-	first, last := c.Explored[0], c.Explored[len(c.Explored)-1]
-	v.say("The levels were chosen by a run of their own, doubling from concurrency %d to %d; it is not in the results.",
-		first.Concurrency, last.Concurrency)
+	if first, last := c.Explored[0], c.Explored[len(c.Explored)-1]; len(c.Design.Levels) == 0 {
+		v.say("The levels were chosen by a run of their own, doubling from concurrency %s to %s; it is not in the results.",
+			unit.Count(first.Concurrency), unit.Count(last.Concurrency))
+	}
 	if c.Ceiling != "" {
 		v.say("No higher level was tried: %s.", c.Ceiling)
 	}
@@ -70,11 +70,11 @@ func levels(v *view, c sweep.Curve) {
 		text = "With that reservation: "
 	}
 	if c.Fit == nil || c.Fit.Peak == nil {
-		text += fmt.Sprintf("The best level measured: concurrency %s (%s). ", estimate(c.Best.N, metric.Number), perSec(c.Best.Throughput))
+		text += fmt.Sprintf("The best level measured: concurrency %s (%s). ", estimate(c.Best.N, unit.Number), unit.Rate(c.Best.Throughput))
 	}
-	v.say("%sThe smallest level within %g%% of the best throughput: concurrency %s (%s). The level with the highest throughput ÷ response time: concurrency %s (%s).",
-		text, 100*cmp.Or(c.Design.Within, sweep.WithinBest), estimate(c.Enough.N, metric.Number), perSec(c.Enough.Throughput),
-		estimate(c.Knee.N, metric.Number), perSec(c.Knee.Throughput))
+	v.say("%sThe smallest level within %s of the best throughput: concurrency %s (%s). The level with the highest throughput ÷ response time: concurrency %s (%s).",
+		text, unit.Percent(cmp.Or(c.Design.Within, sweep.WithinBest)), estimate(c.Enough.N, unit.Number), unit.Rate(c.Enough.Throughput),
+		estimate(c.Knee.N, unit.Number), unit.Rate(c.Knee.Throughput))
 }
 
 // residuals shows how far the law is from what was measured: the mean of the
@@ -100,14 +100,14 @@ func residuals(list []usl.Residual) table {
 	}
 	t := table{columns: []string{"concurrency", "measured", "law", "measured ÷ law", "below │ above"}}
 	for _, r := range rows {
-		t.rows = append(t.rows, []string{strconv.FormatFloat(r.N, 'f', -1, 64), perSec(r.X), perSec(r.Fitted),
-			percent(1 + r.Residual), offBy(r.Residual, max(most, barAtLeast))})
+		t.rows = append(t.rows, []string{unit.Number(r.N), unit.Rate(r.X), unit.Rate(r.Fitted),
+			unit.Change(1 + r.Residual), offBy(r.Residual, max(most, barAtLeast))})
 	}
 	return t
 }
 
-// Bars have that many marks to either side, and the longest stands for 5% at
-// least, so that small residuals look small.
+// Bars have that many marks to either side, and the longest means at least 5%,
+// so that small residuals look small.
 const (
 	barMarks   = 10
 	barAtLeast = 0.05
@@ -125,16 +125,12 @@ func offBy(share, full float64) string {
 }
 
 func coefficients(f *usl.Result) string {
-	text := fmt.Sprintf("contention α %s, coherency β %s, one caller γ %s", estimate(f.Alpha, small), estimate(f.Beta, small), estimate(f.Gamma, perSec))
+	text := fmt.Sprintf("contention α %s, coherency β %s, one caller γ %s", estimate(f.Alpha, unit.Digits), estimate(f.Beta, unit.Digits), estimate(f.Gamma, unit.Rate))
 	if f.RSquared != nil {
-		text += fmt.Sprintf("; it explains %.1f%% of the variance", 100*max(0, *f.RSquared))
+		text += fmt.Sprintf("; it explains %s of the variance", unit.Percent(max(0, *f.RSquared)))
 	}
 	return text
 }
-
-func perSec(x float64) string { return metric.Number(x) + "/s" }
-
-func small(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
 
 func estimate(e usl.Estimate, format func(float64) string) string {
 	if e.Interval == nil {

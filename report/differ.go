@@ -45,7 +45,7 @@ func (p *problems) diff(path string, was, is any) {
 	switch w := was.(type) {
 	case map[string]any:
 		if i, ok := is.(map[string]any); ok {
-			if former(w) == "" || former(w) != i["code"] {
+			if formerCode(w) == "" || formerCode(w) != i["code"] {
 				p.diffObject(path, w, i)
 			}
 			return
@@ -70,11 +70,16 @@ func (p *problems) diff(path string, was, is any) {
 	p.add(path, "is stored as %s, recomputed it is %s", brief(was), brief(is))
 }
 
-// former returns the code that a warning of an older version has now; "": it is no
-// such warning.
-func former(v any) string {
+func warningCode(v any) string {
 	object, _ := v.(map[string]any)
 	code, _ := object["code"].(string)
+	return code
+}
+
+// formerCode returns the code that a warning of an older version has now; "": it is no
+// such warning.
+func formerCode(v any) string {
+	code := warningCode(v)
 	if now := finding.Current(code); now != code {
 		return now
 	}
@@ -84,23 +89,30 @@ func former(v any) string {
 // sameCodes leaves out of two lists what the first has under a former code, and the
 // second under the one of now: an older version judged by other words.
 func sameCodes(was, is []any) (_, _ []any) {
-	with := func(code string) func(any) bool {
-		return func(v any) bool { object, _ := v.(map[string]any); return object["code"] == code }
-	}
-	if stalled := with(finding.Stalled.Code); slices.ContainsFunc(is, stalled) && !slices.ContainsFunc(was, stalled) {
-		is = slices.DeleteFunc(slices.Clone(is), stalled) // documents up to 0.2 say not_steady of it, or nothing
-		was = slices.DeleteFunc(slices.Clone(was), with(finding.NotSteady.Code))
-		is = slices.DeleteFunc(is, with(finding.NotSteady.Code))
-	}
 	for _, v := range was {
-		if now := former(v); now != "" {
-			is = slices.DeleteFunc(slices.Clone(is), with(now))
+		if now := formerCode(v); now != "" {
+			is = slices.DeleteFunc(slices.Clone(is), func(v any) bool { return warningCode(v) == now })
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(was), func(v any) bool { return former(v) != "" }), is
+	return slices.DeleteFunc(slices.Clone(was), func(v any) bool { return formerCode(v) != "" }), is
+}
+
+// warnedOver returns an older version's result with what it warned of in place of over_time.
+func warnedOver(was, is map[string]any) (_, _ map[string]any) {
+	if was["over_time"] != nil || is["over_time"] == nil {
+		return was, is
+	}
+	was, is = maps.Clone(was), maps.Clone(is)
+	delete(is, "over_time")
+	list, _ := was["warnings"].([]any)
+	was["warnings"] = slices.DeleteFunc(slices.Clone(list), func(v any) bool {
+		return warningCode(v) == finding.NotSteady.Code || warningCode(v) == finding.Stalled.Code
+	})
+	return was, is
 }
 
 func (p *problems) diffObject(path string, was, is map[string]any) {
+	was, is = warnedOver(was, is)
 	if path != "" {
 		path += "."
 	}
@@ -124,7 +136,7 @@ func (p *problems) diffObject(path string, was, is map[string]any) {
 // other words; what is shown is what this one says.
 var sentences = []string{"text", "detail", "no_fit", "no_peak", "left_out"}
 
-// worded says whether both are sentences.
+// worded reports whether both are sentences.
 func worded(was, is any) bool {
 	before, _ := was.(string)
 	now, _ := is.(string)

@@ -21,8 +21,8 @@ import (
 // that a reader of the old form would trip over.
 const Schema = "contend/2"
 
-// formerSchema is the version before, which is read, too: its results have a series instead of a
-// course.
+// formerSchema is the version before, which can still be read: its results have a series instead
+// of a course.
 const formerSchema = "contend/1"
 
 // A Document is what a command found out.
@@ -54,13 +54,19 @@ type Document struct {
 	// Settle is the command line that would settle what was not decided, or why nothing right came
 	// and what to do; "": none is known.
 	Settle string `json:"settle,omitempty"`
+	// SettleFor is what that command line is for; "": it is advice.
+	SettleFor string `json:"settle_for,omitempty"`
 	// Again is the command line that shows the document again; "": that which made it.
 	Again string `json:"-"`
-	// Has says whether the command that the document is of has a flag, such as --rate or -c; nil: all.
+	// Has reports whether the command that the document is of has a flag, such as --rate or -c; nil: all.
 	Has func(flag string) bool `json:"-"`
 	// Next is the command line that goes on where this one ended; "": none is known.
 	Next string `json:"next,omitempty"`
-	// Trials are the blocks and rounds behind Results and Comparisons.
+	// NextFor is what that command line is for.
+	NextFor string `json:"next_for,omitempty"`
+	// Counts are what was counted instead of timed.
+	Counts []Counts `json:"counts,omitempty"`
+	// Trials are the blocks and rounds that Results and Comparisons are computed from.
 	Trials []Trials `json:"trials,omitempty"`
 	// Apart are the rounds of two stored documents that were compared, and
 	// Sources these documents.
@@ -72,6 +78,8 @@ type Document struct {
 type Arm struct {
 	Name string `json:"name"`
 	Does string `json:"does"` // its command or its URL
+	// URL is where its command is asked, as typed; "": Does is a URL, or the document does not say.
+	URL string `json:"url,omitempty"`
 }
 
 // A Build says what the program of an arm was built from.
@@ -87,8 +95,8 @@ type Build struct {
 	Kept bool `json:"kept,omitempty"`
 }
 
-// A Place says which part of which experiment an entry belongs to; both are
-// empty for commands that run no experiment file.
+// A Place says to which part and experiment an entry belongs; both are empty
+// for commands that run no experiment file.
 type Place struct {
 	Experiment string `json:"experiment,omitempty"`
 	Part       string `json:"part,omitempty"`
@@ -171,10 +179,10 @@ func (c CPUs) like() (generator, servers, placed string) {
 	if placed = "shared"; l.Apart() {
 		placed = "apart"
 	}
-	return count(l.Generator), count(l.Servers), placed
+	return howMany(l.Generator), howMany(l.Servers), placed
 }
 
-func count(cpus []int) string {
+func howMany(cpus []int) string {
 	if len(cpus) == 0 {
 		return "all"
 	}
@@ -211,8 +219,8 @@ func (e *Experiment) Fail(err error) {
 
 func (e Experiment) interrupted() bool { return e.Status == "interrupted" }
 
-// An Answer is what was published to the question, and what of ours answers it, as
-// experiment files say it, too.
+// An Answer is what was published to the question, and which of our figures
+// answers it, as in experiment files.
 type Answer struct {
 	// Published is theirs in a few words, and Caveat, in a sentence, what is to be known of it.
 	Published string `json:"published,omitempty" yaml:"published"`
@@ -237,7 +245,7 @@ type Part struct {
 	CPUs
 }
 
-// Published is a table of somebody else's figures, with ours beside them.
+// Published is a table of somebody else's figures next to ours.
 type Published struct {
 	Part        string `json:"part,omitempty"`
 	Title       string `json:"title"`
@@ -247,7 +255,7 @@ type Published struct {
 	Rows  []PublishedFigure `json:"figures"`
 }
 
-// A Note says whether a metric of theirs may be set beside ours.
+// A Note says whether a published metric can be compared with ours.
 type Note struct {
 	Metric     metric.Name `json:"metric,omitempty"`
 	Comparable bool        `json:"comparable"`
@@ -264,7 +272,7 @@ type PublishedFigure struct {
 	Ratio       *float64    `json:"ratio,omitempty"` // ours ÷ theirs
 }
 
-// An Analysis is a reading of figures in words, with the table behind it.
+// An Analysis is a reading of figures in words, with the table that supports it.
 type Analysis struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`

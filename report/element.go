@@ -1,10 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"contend/report/plain"
 )
 
 // A view is what a document says, made once of a few kinds of element, and then written for
@@ -20,7 +23,7 @@ type element struct {
 	also  string // a command to type; of a label, what its line ends with
 }
 
-// A depth is how much is shown: each shows what those before it do, too.
+// A depth is how much is shown: each includes what those before it show.
 type depth int
 
 const (
@@ -53,8 +56,9 @@ type table struct {
 	columns []string
 	rows    [][]string
 	title   string // what the rows are, where the columns have no names
-	bars    []bar  // one behind each row; nil: none
+	bars    []bar  // one after each row; nil: none
 	over    string // the bars
+	longest int    // columns of the longest bar; 0: barColumns
 }
 
 // A bar is a share of the longest, or signs, which terminals draw, with a remark.
@@ -64,7 +68,7 @@ type bar struct {
 	signs  string
 }
 
-// headed says whether the columns have names.
+// headed reports whether the columns have names.
 func (t table) headed() bool { return strings.Join(t.columns, "") != "" }
 
 // shown has the bars, or only their remarks, as the last column.
@@ -77,7 +81,7 @@ func (t table) shown(drawn bool) table {
 		b := t.bars[i]
 		cell := b.remark
 		if drawn && b.share > 0 {
-			cell = strings.TrimRight(marks(b.share)+"  "+cell, " ")
+			cell = strings.TrimRight(marksOf(b.share, cmp.Or(t.longest, barColumns))+"  "+cell, " ")
 		} else if drawn && b.signs != "" {
 			cell = b.signs
 		}
@@ -103,14 +107,14 @@ func (v *view) table(t table) { v.addTable(inFull, t) }
 func (v *view) rows(t table)  { v.addTable(onPage, t) }
 
 func (v *view) add(kind elementKind, from depth, format string, args []any) {
-	v.elements = append(v.elements, element{kind: kind, depth: from, text: clean(fmt.Sprintf(format, args...))})
+	v.elements = append(v.elements, element{kind: kind, depth: from, text: plain.Line(fmt.Sprintf(format, args...))})
 }
 
 func (v *view) addTable(from depth, t table) {
 	if len(t.rows) == 0 {
 		return
 	}
-	cleaned := table{columns: cleanCells(t.columns, len(t.columns)), title: t.title, bars: t.bars, over: t.over}
+	cleaned := table{columns: cleanCells(t.columns, len(t.columns)), title: t.title, bars: t.bars, over: t.over, longest: t.longest}
 	for _, row := range t.rows {
 		cleaned.rows = append(cleaned.rows, cleanCells(row, len(t.columns)))
 	}
@@ -127,7 +131,7 @@ func (v *view) draw(lines ...string) {
 func cleanCells(cells []string, n int) []string {
 	cleaned := make([]string, n)
 	for i := range min(n, len(cells)) {
-		cleaned[i] = clean(cells[i])
+		cleaned[i] = plain.Line(cells[i])
 	}
 	return cleaned
 }
@@ -148,7 +152,7 @@ func (v *view) write(w io.Writer, apart func(before, e element) bool, write func
 // textWidth is where paragraphs are broken on a terminal.
 const textWidth = 100
 
-// apartInText says whether a terminal has an empty line between two elements: not within the head of a page,
+// apartInText reports whether a terminal has an empty line between two elements: not within the head of a page,
 // nor before what explains a table.
 func apartInText(before, e element) bool {
 	switch e.kind {
@@ -186,11 +190,11 @@ func (e element) writeText(b *strings.Builder, most int) {
 	case caution:
 		wrap(b, e.text, "! ", gutter, most)
 	case advised:
-		b.WriteString(strings.Join(step{e.text, e.also}.lines(most), "\n") + "\n")
+		b.WriteString(strings.Join(Step{e.text, e.also}.lines(most), "\n") + "\n")
 	case title:
-		b.WriteString(e.text + "\n" + strings.Repeat("=", width(e.text)) + "\n")
+		b.WriteString(e.text + "\n" + strings.Repeat("=", plain.Width(e.text)) + "\n")
 	case heading:
-		b.WriteString(e.text + "\n" + strings.Repeat("-", width(e.text)) + "\n")
+		b.WriteString(e.text + "\n" + strings.Repeat("-", plain.Width(e.text)) + "\n")
 	case paragraph:
 		wrap(b, e.text, "", "", most)
 	case bullet:
@@ -205,7 +209,7 @@ func (e element) writeText(b *strings.Builder, most int) {
 func wrap(b *strings.Builder, text, first, next string, most int) {
 	line, empty := first, true
 	for _, word := range unbreakable(strings.Fields(text)) {
-		if !empty && width(line)+1+width(word) > most {
+		if !empty && plain.Width(line)+1+plain.Width(word) > most {
 			b.WriteString(line + "\n")
 			line, empty = next, true
 		}
@@ -218,17 +222,17 @@ func wrap(b *strings.Builder, text, first, next string, most int) {
 }
 
 // broken are the lines of a text that is broken between words to a width, and within
-// words that are wider; those behind the first begin with indent.
+// words that are wider; all but the first begin with indent.
 func broken(text string, most int, indent string) []string {
 	var lines []string
 	line := ""
 	for _, word := range unbreakable(strings.Fields(text)) {
-		if line != "" && width(line)+1+width(word) > most {
+		if line != "" && plain.Width(line)+1+plain.Width(word) > most {
 			lines, line = append(lines, line), indent
 		} else if line != "" {
 			line += " "
 		}
-		for line += word; width(line) > most; {
+		for line += word; plain.Width(line) > most; {
 			runes := []rune(line)
 			n := min(len(runes)-1, most)
 			lines, line = append(lines, string(runes[:n])), indent+string(runes[n:])
@@ -275,9 +279,9 @@ func (t table) writeText(b *strings.Builder) {
 		for _, row := range rows {
 			for i, cell := range row {
 				if !spills(row, i) {
-					widths[i] = max(widths[i], width(cell))
+					widths[i] = max(widths[i], plain.Width(cell))
 				} else if over {
-					widths[i+1] = max(widths[i+1], width(cell)-widths[i]-len(gutter))
+					widths[i+1] = max(widths[i+1], plain.Width(cell)-widths[i]-len(gutter))
 				}
 			}
 		}
@@ -288,10 +292,10 @@ func (t table) writeText(b *strings.Builder) {
 		for i, cell := range row {
 			end += len(gutter) + widths[i]
 			if figures[i] {
-				cell = strings.Repeat(" ", widths[i]-width(cell)) + cell
+				cell = strings.Repeat(" ", widths[i]-plain.Width(cell)) + cell
 			}
 			if cell != "" {
-				line.WriteString(strings.Repeat(" ", end-widths[i]-width(line.String())) + cell)
+				line.WriteString(strings.Repeat(" ", end-widths[i]-plain.Width(line.String())) + cell)
 			}
 		}
 		lines := []string{line.String()}
@@ -308,7 +312,7 @@ func (t table) figures() []bool {
 	columns := make([]bool, len(t.columns))
 	for i := range columns {
 		for _, row := range t.rows {
-			cell := strings.TrimLeft(row[i], "+-−<>≈ ")
+			cell := strings.TrimLeft(row[i], "+-−±<>≈ ")
 			if row[i] == "" || row[i] == "-" || row[i] == "none" {
 				continue
 			}

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	"contend/expect"
 )
@@ -40,7 +39,7 @@ func (d *Document) experiment(v *view, e Experiment) {
 	expectations(v, e.Expectations)
 	care(v, e.Warnings)
 	if e.Profile != "" {
-		v.say("%s: profile %s, %v.", e.ID, e.Profile, e.Elapsed.Round(100*time.Millisecond))
+		v.say("%s: profile %s, %s.", e.ID, e.Profile, window(e.Elapsed))
 	}
 }
 

@@ -8,13 +8,7 @@ import (
 )
 
 // For tests of the small parts.
-var (
-	Clean   = clean
-	Clip    = clip
-	Width   = width
-	Escape  = escape
-	Percent = percent
-)
+var Escape = escape
 
 func (v *view) text() string {
 	var b strings.Builder
@@ -26,6 +20,16 @@ func (v *view) markdown() string {
 	var b strings.Builder
 	_ = v.write(&b, apartInMarkdown, writeMarkdown)
 	return b.String()
+}
+
+// Below is what the full text has below the page of a terminal, or all of it where there is no page.
+func Below(d *Document) string {
+	if d.screen() == nil {
+		return d.text()
+	}
+	v := new(view)
+	d.below(v)
+	return v.text()
 }
 
 // Wrap breaks text as a bullet.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/internal/unit"
 	"contend/stat"
 	"contend/trial"
 )
@@ -29,12 +30,12 @@ func inFactors(c trial.Comparison) string {
 		{"time per cycle", c.Factors.TimePerCycle},
 	} {
 		if f.effect.P <= f.effect.Level {
-			moved = append(moved, fmt.Sprintf("%s %s (%s … %s)", f.what, percent(f.effect.Ratio), percent(f.effect.Low), percent(f.effect.High)))
+			moved = append(moved, fmt.Sprintf("%s %s (%s … %s)", f.what, signedAs(f.effect)(f.effect.Ratio), signedAs(f.effect)(f.effect.Low), signedAs(f.effect)(f.effect.High)))
 		} else {
 			others = append(others, f.what)
 		}
 	}
-	text := fmt.Sprintf("%s against %s %s: CPU per op %s", c.Candidate, c.Baseline, atConcurrency(c.Concurrency), percent(c.Ratio))
+	text := fmt.Sprintf("%s against %s %s: CPU per op %s", c.Candidate, c.Baseline, atConcurrency(c.Concurrency), unit.Change(c.Ratio))
 	if len(moved) > 0 {
 		text += " = " + strings.Join(moved, " × ")
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"contend/failure"
+	"contend/report/plain"
 )
 
 // toFreePorts is the advice where this machine has no local port left for another connection.
@@ -44,7 +45,7 @@ func toReach(f failure.Failure) string {
 	return cmp.Or(reaching[f.Kind], "start the server that is to listen there, or correct the URL, then run the same command again")
 }
 
-// isURL says whether what an arm does is to be asked, and not a command line that names a URL.
+// isURL reports whether what an arm does is to be asked, and not a command line that names a URL.
 func isURL(does string) bool {
 	scheme, _, found := strings.Cut(does, "://")
 	return found && !strings.ContainsAny(scheme, " \t/=")
@@ -62,15 +63,13 @@ func (e Experiment) toFind() string {
 
 // toFind says where a program was looked for that is missing.
 func toFind(program string) string {
-	program = clean(program)
+	program = plain.Line(program)
 	isPath := strings.ContainsAny(program, `/\`)
 	switch {
 	case strings.ContainsAny(program, "~$"):
 		return fmt.Sprintf("write the path of %s in full: no shell reads the command; or have one do it, as in sh -c 'exec …'", program)
 	case isPath:
 		return fmt.Sprintf("check the path %s, which counts from the folder where contend was started, or from its --dir", program)
-	case strings.Contains(program, "="):
-		return fmt.Sprintf("write env %s …, as no shell reads the command, or give the variable with --env", program)
 	}
 	return fmt.Sprintf("check the name %s: there is no such program; in the folder where contend was started it is ./%[1]s", program)
 }

@@ -5,10 +5,11 @@ import (
 	"testing"
 
 	"contend/load"
+	"contend/report/former"
 	"contend/trial"
 )
 
-// What is advised where nothing answers follows from what the system said.
+// The advice about a server that does not answer follows from the system's error.
 func TestToReach(t *testing.T) {
 	for _, tt := range []struct{ at, before, want string }{
 		{"http://h:1/", "connection refused", "start the server"},
@@ -27,19 +28,28 @@ func TestToReach(t *testing.T) {
 		{"https://h:1/", "TLS handshake: remote error: tls: internal error", "says of the handshake"},
 		{"https://h:1/", "the proxy http://p:1: dial tcp 127.0.0.1:1: connect: connection refused", "NO_PROXY"},
 	} {
-		f := failureIn("cannot reach "+tt.at+": "+tt.before, nil)
+		f := former.Failures("cannot reach "+tt.at+": "+tt.before, nil)[0]
 		if got := toReach(f); f.Address != tt.at || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %s: %q, want %q in it", tt.at, tt.before, got, tt.want)
 		}
 	}
 }
 
-// A WebSocket has no status that could be said to be right.
+// A method that is not allowed is the one to change.
+func TestAdviceOnAMethodThatIsNotAllowed(t *testing.T) {
+	t.Parallel()
+	r := &load.Result{Target: "http://h/", Counts: load.Counts{Planned: 9, Failed: 9, Statuses: map[int]int64{405: 5, 500: 4}}}
+	if got := (&Document{Command: "run"}).toFix(trial.Cell{Result: r}).Purpose; !strings.Contains(got, "(-X)") {
+		t.Errorf("%q", got)
+	}
+}
+
+// A WebSocket has no status that could be declared right.
 func TestAdviceNamesWhatAppliesToTheProtocol(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[string]string{"ws://h/": "(--check)", "http://h/": "(--expect-status, --check)"} {
 		r := &load.Result{Target: target, Counts: load.Counts{Planned: 1, Failed: 1}}
-		if got := (&Document{Command: "run"}).toFix(trial.Cell{Result: r}); !strings.HasSuffix(got, want) {
+		if got := (&Document{Command: "run"}).toFix(trial.Cell{Result: r}).Purpose; !strings.HasSuffix(got, want) {
 			t.Errorf("%s: %q, want %q at its end", target, got, want)
 		}
 	}

@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 
 	"contend/report"
@@ -40,8 +41,12 @@ func TestFailuresOfBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		var want, got bytes.Buffer
-		if err := errors.Join(screens()["failed-"+tt.page].d.Screen(&want, report.Look{}), read.Screen(&got, report.Look{})); err != nil || got.String() != want.String() {
-			t.Errorf("%s: %v\n%s\nwant\n%s", tt.text, err, got.String(), want.String())
+		if err := errors.Join(screens()["failed-"+tt.page].d.Screen(&want, report.Look{}), read.Screen(&got, report.Look{})); err != nil {
+			t.Fatal(err)
+		}
+		page := strings.ReplaceAll(want.String(), "exited on its own", "ended unasked") // as those documents put it
+		if got.String() != page {
+			t.Errorf("%s:\n%s\nwant\n%s", tt.text, got.String(), page)
 		}
 	}
 }

@@ -4,19 +4,21 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"contend/hist"
+	"contend/internal/unit"
 	"contend/load"
-	"contend/metric"
+	"contend/report/plain"
 )
 
 // mostOfRequests are the named requests on the page of a run.
 const mostOfRequests = 4
 
-// isFlow says whether the iterations of a run are several requests and checks.
+// isFlow reports whether the iterations of a run are several requests and checks.
 func isFlow(r *load.Result) bool { return len(r.Checks) > 0 || len(r.Meters) > 0 }
 
 // scenarioTable lists the loads that were driven side by side.
@@ -27,9 +29,9 @@ func scenarioTable(r *load.Result) table {
 		if s.Duration > 0 {
 			perSec = float64(s.Completed) / s.Duration.Seconds()
 		}
-		row := []string{clean(s.Name), metric.Number(float64(s.VUs)), metric.Number(float64(s.Completed)), metric.Number(float64(s.Wrong)), metric.Number(float64(s.Dropped)), metric.Number(perSec) + "/s"}
+		row := []string{plain.Line(s.Name), unit.Count(s.VUs), unit.Count(s.Completed), unit.Count(s.Wrong), unit.Count(s.Dropped), unit.Rate(perSec)}
 		for _, d := range []time.Duration{quantile(s.Response, 0.5), quantile(s.Response, 0.99), quantile(s.StartLag, 0.99)} {
-			row = append(row, metric.Duration(float64(d)))
+			row = append(row, unit.Duration(float64(d)))
 		}
 		t.rows = append(t.rows, row)
 	}
@@ -57,8 +59,8 @@ func (v *view) flow(r *load.Result) {
 	t := table{columns: []string{"request", "successful", "failed", "p50", "p99"}}
 	for _, name := range names[:min(mostOfRequests, len(names))] {
 		n := r.Requests[name]
-		t.rows = append(t.rows, []string{clip(clean(name), 40), metric.Number(float64(n.Completed)), metric.Number(float64(n.Failed + n.Errored)),
-			metric.Duration(float64(n.Service.Quantile(0.5))), metric.Duration(float64(n.Service.Quantile(0.99)))})
+		t.rows = append(t.rows, []string{plain.Clip(plain.Line(name), 40), unit.Count(n.Completed), unit.Count(n.Failed + n.Errored),
+			unit.Duration(float64(n.Service.Quantile(0.5))), unit.Duration(float64(n.Service.Quantile(0.99)))})
 	}
 	scenarios := scenarioTable(r)
 	scenarios.rows = scenarios.rows[:min(mostOfRequests, len(scenarios.rows))]
@@ -66,6 +68,9 @@ func (v *view) flow(r *load.Result) {
 	v.rows(t)
 	if more := len(names) - len(t.rows); more > 0 {
 		v.aside("%d more: add --full", more)
+	}
+	for _, m := range ownMeters(r) {
+		v.aside("%s", meterLine(m, r.Duration))
 	}
 	if text := checked(r); text != "" {
 		v.aside("%s", text)
@@ -79,25 +84,49 @@ func checked(r *load.Result) string {
 	for _, c := range r.Checks {
 		held, not = held+c.Passed, not+c.Failed
 		if c.Failed > 0 {
-			broken = append(broken, fmt.Sprintf("%s × %s", metric.Number(float64(c.Failed)), clean(c.Name)))
+			broken = append(broken, fmt.Sprintf("%s × %s", unit.Count(c.Failed), plain.Line(c.Name)))
 		}
 	}
 	switch {
 	case held+not == 0:
 		return ""
 	case not == 0:
-		return fmt.Sprintf("all %s checks passed", metric.Number(float64(held)))
+		return fmt.Sprintf("all %s checks passed", unit.Count(held))
 	}
-	return clip(fmt.Sprintf("%s of %s checks failed: %s", metric.Number(float64(not)), metric.Number(float64(held+not)), strings.Join(broken, ", ")), textWidth-len(gutter))
+	return plain.Clip(fmt.Sprintf("%s of %s checks failed: %s", unit.Count(not), unit.Count(held+not), strings.Join(broken, ", ")), textWidth-len(gutter))
 }
 
 // checkTable lists the checks of a flow.
 func checkTable(r *load.Result) table {
 	t := table{columns: []string{"check", "passed", "failed"}}
 	for _, c := range r.Checks {
-		t.rows = append(t.rows, []string{clean(c.Name), metric.Number(float64(c.Passed)), metric.Number(float64(c.Failed))})
+		t.rows = append(t.rows, []string{plain.Line(c.Name), unit.Count(c.Passed), unit.Count(c.Failed)})
 	}
 	return t
+}
+
+// ofEvery begins the names of the meters that each script has.
+var ofEvery = regexp.MustCompile(`^(http_|iteration|data_|vus|checks|ws_|grpc_|group_duration|dropped_iterations)`)
+
+// ownMeters are those that a script made itself, without those of its tags, as many as a page shows.
+func ownMeters(r *load.Result) []*load.MeterResult {
+	own := slices.DeleteFunc(slices.Clone(r.Meters), func(m *load.MeterResult) bool {
+		return m == nil || ofEvery.MatchString(m.Name) || strings.Contains(m.Name, "{")
+	})
+	return own[:min(mostOfRequests, len(own))]
+}
+
+// meterLine is a meter on a page.
+func meterLine(m *load.MeterResult, during time.Duration) string {
+	stats := load.MeterStats(m.Kind)
+	if m.Kind == load.TrendMeter {
+		stats = []string{"med", "p(95)", "max"}
+	}
+	row := meterRow(m, stats, during)
+	for i, stat := range stats {
+		stats[i] = stat + " " + row[i+1]
+	}
+	return plain.Clip(row[0]+": "+strings.Join(stats, ", "), textWidth-len(gutter))
 }
 
 // meterTables list what a script measured: one table for each kind.
@@ -121,13 +150,13 @@ func meterTables(r *load.Result) (all []table) {
 }
 
 func meterRow(m *load.MeterResult, stats []string, during time.Duration) []string {
-	row := []string{clean(m.Name)}
+	row := []string{plain.Line(m.Name)}
 	for _, stat := range stats {
 		value, _ := m.Stat(stat, during)
 		if m.Time {
-			row = append(row, metric.Duration(value*float64(time.Millisecond)))
+			row = append(row, unit.Duration(value*float64(time.Millisecond)))
 		} else {
-			row = append(row, metric.Number(value))
+			row = append(row, unit.Number(value))
 		}
 	}
 	return row

@@ -1,23 +1,14 @@
 package report
 
-import (
-	"fmt"
-	"strings"
-)
+import "contend/internal/unit"
 
 // atConcurrency names a level.
-func atConcurrency(n int) string { return fmt.Sprintf("at concurrency %d", n) }
+func atConcurrency(n int) string { return "at concurrency " + unit.Count(n) }
 
 // plural counts a noun: 1 round, 10 rounds.
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// percent formats a ratio as a signed difference.
-func percent(ratio float64) string {
-	text := fmt.Sprintf("%+.1f%%", 100*(ratio-1))
-	return strings.NewReplacer("+0.0%", "0.0%", "-0.0%", "0.0%").Replace(text)
+	return unit.Count(n) + " " + noun + "s"
 }

@@ -10,49 +10,9 @@ import (
 	"contend/load"
 	"contend/metric"
 	"contend/report"
+	"contend/report/plain"
 	"contend/trial"
 )
-
-func TestPercent(t *testing.T) {
-	for ratio, want := range map[float64]string{1.0362: "+3.6%", 0.99999: "0.0%", 0.9: "-10.0%"} {
-		if got := report.Percent(ratio); got != want {
-			t.Errorf("%v became %q, want %q", ratio, got, want)
-		}
-	}
-}
-
-func TestClean(t *testing.T) {
-	tests := []struct{ give, want string }{
-		{"plain µ ÷ … 東京", "plain µ ÷ … 東京"},
-		{"\x1b[31mred\x1b[0m", `\x1b[31mred\x1b[0m`},
-		{"bell\a back\b null\x00 del\x7f", `bell\a back\b null\x00 del\x7f`},
-		{"C1 \u009b31m", `C1 \u009b31m`}, // CSI in one character
-		{"right \u202e to left", `right \u202e to left`},
-		{"no\u200bwidth\ufeff", `no\u200bwidth\ufeff`},
-		{"\xff\xfe", `\xff\xfe`}, // not UTF-8
-		{"genuine \ufffd", "genuine \ufffd"},
-		{"a\tb\u00a0c", "a b c"},
-		{"one\r\n\n  two\n", "one; two"},
-		{"line\u2028separator", `line\u2028separator`},
-		{"", ""},
-	}
-	for _, tt := range tests {
-		if got := report.Clean(tt.give); got != tt.want {
-			t.Errorf("%q became %q, want %q", tt.give, got, tt.want)
-		}
-	}
-	if got := report.Clip("ééééé", 4); got != "ééé…" {
-		t.Errorf("clipped to %q", got)
-	}
-}
-
-func TestWidth(t *testing.T) {
-	for text, want := range map[string]int{"µ÷…α±": 5, "東京": 4, "e\u0301": 1, "🚀": 2, "ﾊ": 1, "Ａ": 2} {
-		if got := report.Width(text); got != want {
-			t.Errorf("%q is %d wide, want %d", text, got, want)
-		}
-	}
-}
 
 func TestWrap(t *testing.T) {
 	long := strings.Repeat("x", 150)
@@ -79,8 +39,8 @@ func TestTableAlignment(t *testing.T) {
 	rows := [][]string{{"東京", "1.63 µs", "9"}, {"e\u0301 accent", "-", "10"}, {"tab\there", "12 s", "1"}, {"short"}}
 	lines := strings.Split(strings.TrimSuffix(report.TextTable(columns, rows...), "\n"), "\n")
 	for _, line := range lines[:4] {
-		if report.Width(line) != report.Width(lines[0]) {
-			t.Errorf("line %q is %d wide, want %d", line, report.Width(line), report.Width(lines[0]))
+		if plain.Width(line) != plain.Width(lines[0]) {
+			t.Errorf("line %q is %d wide, want %d", line, plain.Width(line), plain.Width(lines[0]))
 		}
 	}
 	if len(lines) != 5 || !strings.HasPrefix(lines[1], "  東京 ") || !strings.HasSuffix(lines[2], "    -  10") {

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"contend/internal/unit"
 	"contend/load"
-	"contend/metric"
 	"contend/report/chart"
+	"contend/report/plain"
 )
 
 // mostWorkers is how many workers a table lists; of more it lists endWorkers with the shortest, and as many with
@@ -31,19 +32,19 @@ func generatorTable(r *load.Result) table {
 }
 
 func generatorRow(g load.Generator) []string {
-	row := []string{clean(g.Name), metric.Number(float64(g.VUs))}
+	row := []string{plain.Line(g.Name), unit.Count(g.VUs)}
 	if g.Lost != "" {
-		return append(row, "lost: "+clip(clean(g.Lost), longestExample))
+		return append(row, "lost: "+plain.Clip(plain.Line(g.Lost), longestExample))
 	}
 	share := "-"
 	if g.CPUShare > 0 {
 		share = fmt.Sprintf("%.0f%%", 100*g.CPUShare)
 	}
-	row = append(row, metric.Number(float64(g.Completed)), metric.Number(float64(g.Wrong)), metric.Number(g.ThroughputPerSec)+"/s")
+	row = append(row, unit.Count(g.Completed), unit.Count(g.Wrong), unit.Rate(g.ThroughputPerSec))
 	for _, d := range []float64{float64(g.ResponseP50), float64(g.ResponseP99), float64(g.StartLagP99)} {
-		row = append(row, metric.Duration(d))
+		row = append(row, unit.Duration(d))
 	}
-	return append(row, share, metric.Duration(float64(g.BeganLate)), "±"+metric.Duration(float64(g.ClockBound)))
+	return append(row, share, unit.Duration(float64(g.BeganLate)), "±"+unit.Duration(float64(g.ClockBound)))
 }
 
 // someGenerators are those that are listed, by their times where these are not all, and how many are left out.
@@ -87,15 +88,15 @@ func drivenBy(r *load.Result) string {
 	return "driven by " + plural(len(r.Generators), "worker") + " on " + plural(len(machines), "machine")
 }
 
-// besideEachOther has the response times of workers as columns; false: there are no two.
-func besideEachOther(r *load.Result, of string) (picture, bool) {
+// workerColumns has the response times of workers as columns; false: there are no two.
+func workerColumns(r *load.Result, of string) (picture, bool) {
 	h := load.HeatmapOfGenerators(r.Generators)
 	if len(r.Generators) < 2 || h == nil {
 		return picture{}, false
 	}
 	pic, rows := heatOf(h)
 	pic.Alt = "Response times of each worker: how many answers took how long"
-	pic.X = chart.Axis{Label: fmt.Sprintf("%d workers, %s to %s", len(r.Generators), clean(r.Generators[0].Name), clean(r.Generators[len(r.Generators)-1].Name)),
+	pic.X = chart.Axis{Label: fmt.Sprintf("%d workers, %s to %s", len(r.Generators), plain.Line(r.Generators[0].Name), plain.Line(r.Generators[len(r.Generators)-1].Name)),
 		Format: func(float64) string { return "" }}
 	pic.XEnds = [2]float64{0, float64(len(h.Columns))}
 	return picture{title: "Workers side by side" + of, svg: pic.SVG(), table: rows,

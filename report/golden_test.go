@@ -2,7 +2,6 @@ package report_test
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -18,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden compares with testdata/name and leaves name.got beside it if it
+// golden compares with testdata/name, and writes name.got next to it if it
 // differs.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
@@ -66,15 +65,16 @@ func (g gathered) golden(t *testing.T, which string) {
 	}
 }
 
-// Markdown has the elements of the text: three documents have every kind of them.
+// The pages have golden files of their own (TestScreens). Markdown has the elements of the text: three documents
+// have every kind of them.
 func TestGolden(t *testing.T) {
 	texts := gathered{}
 	for name, d := range allDocuments() {
-		var text, markdown bytes.Buffer
-		if err := errors.Join(d.Text(&text), d.Markdown(&markdown)); err != nil {
+		var markdown bytes.Buffer
+		if err := d.Markdown(&markdown); err != nil {
 			t.Fatal(err)
 		}
-		if texts.add(d, name, text.String()); name == "closed" || name == "comparison" || name == "lab" {
+		if texts.add(d, name, report.Below(d)); name == "closed" || name == "comparison" || name == "lab" {
 			golden(t, name+".md", markdown.Bytes())
 		}
 	}

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"contend/hist"
+	"contend/report/plain"
 )
 
 // HDR writes the times of each result as a HdrHistogram log (hist.WriteLog): a line for each variant at
 // a level, tagged by hdrTag, from the start of the command and as long as its measured windows are
-// together, in nanoseconds. They are response times, but of a guard in this process those of single
-// operations, and batches have none. What must be read with care stands above, as comments.
+// together, in nanoseconds. They are response times; for a guard in this process they are those of
+// single operations, and batches have none. Caveats are comments above them.
 func (d *Document) HDR(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	d.cautions(b)
@@ -22,7 +23,7 @@ func (d *Document) HDR(w io.Writer) error {
 	}
 	start := d.Environment.Started
 	if start.Before(time.Unix(0, 0)) || start.Year() > lastYear {
-		start = time.Unix(0, 0) // it was not measured, or is no time
+		start = time.Unix(0, 0) // it was not measured, or is not a time
 	}
 	var intervals []hist.Interval
 	for _, r := range d.Results {
@@ -40,10 +41,10 @@ func (d *Document) HDR(w io.Writer) error {
 	return hist.WriteLog(w, intervals)
 }
 
-// lastYear is the last one of which logs can speak.
+// lastYear is the last year that a log can express.
 const lastYear = 2095
 
-// hdrTag is EXPERIMENT/PART/VARIANT/vus=N, without what is not known; a guard's kind stands before N.
+// hdrTag is EXPERIMENT/PART/VARIANT/vus=N, without what is not known, and with a guard's kind before N.
 func (r Result) hdrTag() string {
 	labels := []string{r.Experiment, r.Part, r.Arm}
 	if r.InProcess != nil {
@@ -61,8 +62,8 @@ func (r Result) hdrTag() string {
 // cautions writes the warnings of all results as comments.
 func (d *Document) cautions(b *bufio.Writer) {
 	for _, r := range d.Results {
-		for _, w := range r.Warnings {
-			fmt.Fprintln(b, clean(fmt.Sprintf("# %s (%s): %s", w.Code, named(r.Arm, r.Concurrency), w.Text)))
+		for _, w := range r.Remarks() {
+			fmt.Fprintln(b, plain.Line(fmt.Sprintf("# %s (%s): %s", w.Code, named(r.Arm, r.Concurrency), w.Text)))
 		}
 	}
 }

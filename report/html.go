@@ -11,6 +11,7 @@ import (
 	"contend/finding"
 	"contend/report/chart"
 	"contend/report/page"
+	"contend/report/plain"
 )
 
 // HTML writes the document as one page that needs nothing else: the answer, pictures with
@@ -20,8 +21,8 @@ func (d *Document) HTML(w io.Writer) error {
 	var answer, figures markupWriter
 	first, m := d.head(&answer)
 	d.sections(&figures)
-	p := page.Report{Title: html.EscapeString("contend " + clean(d.Command) + ": " + clip(first, 80)), Mood: moods[m], Answer: answer.String(), Figures: figures.String(),
-		Environment: html.EscapeString(clean(d.Environment.sentence(d.Version))), CSS: chart.CSS}
+	p := page.Report{Title: html.EscapeString("contend " + plain.Line(d.Command) + ": " + plain.Clip(first, 80)), Mood: moods[m], Answer: answer.String(), Figures: figures.String(),
+		Environment: html.EscapeString(plain.Line(d.Environment.sentence(d.Version))), CSS: chart.CSS}
 	if strings.Contains(p.Figures, `<figure data-plot=`) {
 		p.CSS, p.Script = chart.CSS+page.UPlotCSS, page.ReportScript
 	}
@@ -41,25 +42,13 @@ type markupWriter struct{ strings.Builder }
 func (b *markupWriter) add(format string, texts ...string) {
 	escaped := make([]any, len(texts))
 	for i, text := range texts {
-		escaped[i] = tied.ReplaceAllString(html.EscapeString(clean(text)), "$1&nbsp;$2$3")
+		escaped[i] = tied.ReplaceAllString(html.EscapeString(plain.Line(text)), "$1&nbsp;$2$3")
 	}
 	fmt.Fprintf(b, format, escaped...)
 }
 
 // tied are numbers and their units, which stay on one line.
 var tied = regexp.MustCompile(`(\d) (` + strings.Join(units, "|") + `)(\W|$)`)
-
-// target is what the figures of a document without arms are of; "": of this process, or of several.
-func (d *Document) target() string {
-	if len(d.Results) == 0 || len(d.Arms) > 0 {
-		return ""
-	}
-	first := d.Results[0]
-	if first.Local && first.Uplink == nil || slices.ContainsFunc(d.Results, func(r Result) bool { return r.Target != first.Target }) {
-		return ""
-	}
-	return first.Target
-}
 
 // head writes what the first screen shows.
 func (d *Document) head(b *markupWriter) (first string, m mood) {
@@ -72,15 +61,8 @@ func (d *Document) head(b *markupWriter) (first string, m mood) {
 	if s.trust != "" {
 		b.add("<p class=\"trust\">%s</p>\n", s.trust)
 	}
-	if target := d.target(); target != "" {
-		b.add("<p><code>%s</code></p>\n", target)
-	}
-	if len(d.Arms) > 0 {
-		b.add("<dl>")
-		for _, a := range d.Arms {
-			b.add("<dt>%s</dt><dd><code>%s</code></dd>", a.Name, a.Does)
-		}
-		b.add("</dl>\n")
+	if !d.isLab() { // whose questions are below
+		b.WriteString((&view{s.elements}).html())
 	}
 	list := s.marked()
 	slices.SortStableFunc(list, func(a, b located) int { return finding.Rank(a.Code) - finding.Rank(b.Code) })
@@ -96,13 +78,13 @@ func (d *Document) head(b *markupWriter) (first string, m mood) {
 		b.add("</ul>\n")
 	}
 	for _, next := range s.todo() {
-		if next.command != "" {
-			b.add("<p class=\"next\">Next: %s: <code>%s</code></p>\n", next.purpose, next.command)
+		if next.Command != "" {
+			b.add("<p class=\"next\">Next: %s: <code>%s</code></p>\n", next.Purpose, next.Command)
 		} else {
-			b.add("<p class=\"next\">Next: %s</p>\n", next.purpose)
+			b.add("<p class=\"next\">Next: %s</p>\n", next.Purpose)
 		}
 	}
-	return clean(first), s.mood
+	return plain.Line(first), s.mood
 }
 
 // sections writes the experiments of the document, or all of it in one.
@@ -111,7 +93,7 @@ func (d *Document) sections(b *markupWriter) {
 		d.questions(b)
 	}
 	if len(d.Experiments) == 0 {
-		v := &view{d.pageElements()}
+		v := new(view)
 		d.place(v, Place{})
 		d.remainder(v)
 		b.section("figures", "", "", d.pictures(Place{}), v)
@@ -119,9 +101,6 @@ func (d *Document) sections(b *markupWriter) {
 	}
 	for i, e := range d.Experiments {
 		v := new(view)
-		if i == 0 && !d.isLab() {
-			v.elements = d.pageElements()
-		}
 		d.experiment(v, e)
 		if i == len(d.Experiments)-1 {
 			d.remainder(v)
@@ -143,14 +122,6 @@ func (d *Document) sections(b *markupWriter) {
 	}
 }
 
-// pageElements are those of the page of a terminal between its head and its caveats.
-func (d *Document) pageElements() []element {
-	if s := d.screen(); s != nil {
-		return s.elements
-	}
-	return nil
-}
-
 // questions says of each experiment what was asked, published, and came out.
 func (d *Document) questions(b *markupWriter) {
 	b.add(`<section><div class="scroll" tabindex="0"><table class="lab"><thead><tr><th>question</th><th>published</th><th>ours</th></tr></thead><tbody>` + "\n")
@@ -161,7 +132,7 @@ func (d *Document) questions(b *markupWriter) {
 	b.add("</tbody></table></div></section>\n")
 }
 
-// section writes pictures, and behind a click everything.
+// section writes pictures, and everything else for a click.
 func (b *markupWriter) section(id, title, question string, pictures []picture, all *view) {
 	b.add("<section id=\"%s\">\n", id)
 	if title != "" {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"contend/metric"
+	"contend/internal/unit"
 	"contend/report"
 )
 
@@ -83,7 +83,7 @@ func TestPicturesOfDocuments(t *testing.T) {
 	}
 }
 
-// What servers and users call themselves changes nothing on a page.
+// The names of servers and users change nothing on a page.
 func TestHostileNames(t *testing.T) {
 	for _, name := range []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, "'-alert(1)-'", "</style><style>*{display:none}", "\u202eevil\x1b[2J", "javascript:alert(1)"} {
 		d := closedRun()
@@ -91,7 +91,7 @@ func TestHostileNames(t *testing.T) {
 		for kind := range d.Results[0].Examples {
 			d.Results[0].Examples[kind] = name
 		}
-		d.Arms, d.Notes, d.Next, d.Settle = []report.Arm{{Name: name, Does: name}}, []string{name}, name, name
+		d.Arms, d.Notes, d.Next, d.Settle, d.NextFor, d.SettleFor = []report.Arm{{Name: name, Does: name}}, []string{name}, name, name, name, name
 		page := pageOf(t, d)
 		if strings.Count(page, "<script") != 1 || strings.Count(page, "<style") != 1 || strings.Contains(page, "<img") || strings.ContainsAny(page, "\u202e\x1b") {
 			t.Errorf("%q is on the page as it is", name)
@@ -128,8 +128,24 @@ func TestPictureOfTheReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	response := d.Results[0].Response
-	shown := fmt.Sprintf("median %s, p99 %s", metric.Duration(float64(response.Quantile(0.5))), metric.Duration(float64(response.Quantile(0.99))))
+	shown := fmt.Sprintf("median %s, p99 %s", unit.Duration(float64(response.Quantile(0.5))), unit.Duration(float64(response.Quantile(0.99))))
 	if !strings.Contains(string(readme), shown) {
 		t.Errorf("the README does not have %q", shown)
+	}
+}
+
+// What was measured of both, and where they were asked, is in sight without unfolding anything.
+func TestHTMLShowsThePageUnfolded(t *testing.T) {
+	d := oneLevel(10)
+	d.Arms[0].URL = "http://{{addr}}/items"
+	var b strings.Builder
+	if err := d.HTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	inSight, _, _ := strings.Cut(b.String(), "<details")
+	for _, want := range []string{"./orders -mode queue -listen {{addr}}", "http://{{addr}}/items", "10,006/s", "11,003/s", "response time"} {
+		if !strings.Contains(inSight, want) {
+			t.Errorf("no %q before the first fold", want)
+		}
 	}
 }

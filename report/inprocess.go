@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"contend/hist"
+	"contend/internal/unit"
 	"contend/metric"
 	"contend/trial"
 )
 
-// InProcess is what a run of a guard in this process tells beside its result.
+// InProcess is what a run of a guard in this process reports in addition to its result.
 type InProcess struct {
 	Design string `json:"design"`
 	// Class is the design's consistency class.
@@ -55,7 +56,7 @@ func inProcess(v *view, results []Result) {
 			groups = append(groups, g)
 		}
 		byGroup[g] = append(byGroup[g], r)
-		for _, w := range r.Warnings {
+		for _, w := range r.Remarks() {
 			found.add(w, fmt.Sprintf("%s, %s, %s", r.Arm, g.kind, plural(g.callers, "caller")))
 		}
 	}
@@ -80,24 +81,24 @@ func inProcess(v *view, results []Result) {
 	}
 	v.say("p50, p99 and p99.9 are of single operations timed at random and include the clock itself, about %s. "+
 		"Fairness is Jain's index: 1 when all callers got the same number of operations.",
-		metric.Duration(float64(results[0].InProcess.ClockPair)))
+		unit.Duration(float64(results[0].InProcess.ClockPair)))
 	found.write(v)
 }
 
 func (r Result) inProcessRow() []string {
 	p := r.InProcess
-	row := []string{p.Design, p.Class, perSec(r.ThroughputPerSec), "-", "-", "-", "-", "-",
+	row := []string{p.Design, p.Class, unit.Rate(r.ThroughputPerSec), "-", "-", "-", "-", "-",
 		strconv.FormatFloat(p.AllocsPerOp, 'f', 1, 64), strconv.FormatFloat(p.Jain, 'f', 2, 64)}
 	if wall, ok := metric.WallPerOp.Of(r.Cell.Result); ok {
-		row[3] = metric.Duration(wall)
+		row[3] = unit.Duration(wall)
 	}
 	for i, q := range []float64{0.5, 0.99, 0.999} {
 		if p.Latency.Count() > 0 {
-			row[4+i] = metric.Duration(float64(p.Latency.Quantile(q)))
+			row[4+i] = unit.Duration(float64(p.Latency.Quantile(q)))
 		}
 	}
 	if cpu, ok := metric.GeneratorCPUPerOp.Of(r.Cell.Result); ok {
-		row[7] = metric.Duration(cpu)
+		row[7] = unit.Duration(cpu)
 	}
 	return row
 }

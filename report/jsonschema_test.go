@@ -178,7 +178,7 @@ func (m *schemaMaker) like(example any, required ...string) object {
 	return object{"type": "object", "properties": properties, "required": required}
 }
 
-// meanings are the words of docs/report-schema.md for keys that stand there once.
+// meanings are the words of docs/report-schema.md for keys that occur there once.
 func meanings(t *testing.T) map[string]string {
 	t.Helper()
 	page, err := os.ReadFile("../docs/report-schema.md")
@@ -187,7 +187,7 @@ func meanings(t *testing.T) map[string]string {
 	}
 	words, times := map[string]string{}, map[string]int{}
 	plain := strings.NewReplacer("`", "")
-	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]+) \\|[^|]*\\| (.+) \\|$").FindAllStringSubmatch(string(page), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]+) \\| (.+) \\|$").FindAllStringSubmatch(string(page), -1) {
 		text := regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`).ReplaceAllString(row[2], "$1")
 		for _, key := range regexp.MustCompile("`([a-z0-9_]+)`").FindAllStringSubmatch(row[1], -1) {
 			words[key[1]] = plain.Replace(text)
@@ -248,7 +248,7 @@ func TestJSONSchema(t *testing.T) {
 	}
 }
 
-// What is no document is refused.
+// Anything other than a document is refused.
 func TestJSONSchemaRefuses(t *testing.T) {
 	published, err := os.ReadFile(publishedSchema)
 	if err != nil {

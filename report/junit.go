@@ -9,17 +9,18 @@ import (
 	"strings"
 
 	"contend/expect"
+	"contend/report/plain"
 	"contend/search"
 	"contend/stat"
 )
 
 // JUnit writes a test case for each experiment, expectation, verdict and searched rate, in the form of
-// JUnit that CI systems read (testdata/junit.xsd). A case fails where the command ends with exit code 3
-// for it, errs where what was asked for is INVALID or could not be measured, and is skipped where it is
-// not decided, or worse in a way that fails no command: a metric beside the first, and findings of the lab.
+// JUnit that CI systems read (testdata/junit.xsd). A case fails if it makes the command exit with code 3.
+// It errs if what was asked for is INVALID or could not be measured. It is skipped if it is not decided, or
+// worse in a way that fails no command: metrics after the first, and findings of the lab.
 func (d *Document) JUnit(w io.Writer) error {
-	suite := junitSuite{Name: "contend " + clean(d.Command), Cases: d.junitCases(),
-		Properties: []junitProperty{{"measured", clean(d.Environment.sentence(d.Version))}}}
+	suite := junitSuite{Name: "contend " + plain.Line(d.Command), Cases: d.junitCases(),
+		Properties: []junitProperty{{"measured", plain.Line(d.Environment.sentence(d.Version))}}}
 	if started := d.Environment.Started; !started.IsZero() {
 		suite.Timestamp = started.UTC().Format("2006-01-02T15:04:05")
 	}
@@ -94,11 +95,11 @@ func (d *Document) junitCase(at Place, name string, end ending, kind, message st
 	var text strings.Builder
 	for _, line := range details {
 		if line != "" {
-			text.WriteString(clean(line) + "\n")
+			text.WriteString(plain.Line(line) + "\n")
 		}
 	}
-	c := junitCase{Class: clean(class), Name: clean(name)}
-	reason := []junitReason{{kind, clean(message), text.String()}}
+	c := junitCase{Class: plain.Line(class), Name: plain.Line(name)}
+	reason := []junitReason{{kind, plain.Line(message), text.String()}}
 	switch end {
 	case skips:
 		c.Skipped = reason
@@ -129,14 +130,17 @@ func (d *Document) junitCases() []junitCase {
 	for _, c := range d.Comparisons {
 		cases = append(cases, d.junitCompared(c))
 	}
+	for _, c := range d.counted() {
+		cases = append(cases, d.junitCounted(c))
+	}
 	for _, s := range d.Searches {
 		cases = append(cases, d.junitSearched(s))
 	}
 	return cases
 }
 
-// junitMeasured is the case of an experiment, or of what has none: that it was measured to its end and,
-// where no verdict says so, that its figures may be believed.
+// junitMeasured is the case of an experiment, or of a document without experiments: that it was
+// measured to its end and, if no verdict says so, that its figures are valid.
 func (d *Document) junitMeasured(e Experiment) junitCase {
 	at, name := Place{Experiment: e.ID}, "measured"
 	if e.Status == "planned" {

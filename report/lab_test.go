@@ -50,7 +50,7 @@ func counterExperiment() report.Experiment {
 		}},
 		Analyses: []report.Analysis{{
 			Name: "little", Title: "Little's law on the published figures", Columns: []string{"variant", "concurrency", "mean call", "share outside"},
-			Rows:     [][]string{{"inputq", "10", "720 µs", "67%"}, {"mutex", "1000", "2.27 ms", "98%"}},
+			Rows:     [][]string{{"inputq", "10", "720 µs", "67%"}, {"mutex", "1,000", "2.27 ms", "98%"}},
 			Sentence: []string{"The server never held more than 21.4 calls at once.", "INVALID generator_saturated: they decide nothing."},
 		}},
 		Expectations: []expect.Expectation{

@@ -6,6 +6,7 @@ import (
 
 	"contend/report/chart"
 	"contend/report/page"
+	"contend/report/plain"
 	"contend/stat"
 	"contend/trial"
 )
@@ -42,7 +43,7 @@ func (d *Document) UnderWay() string {
 	return b.String()
 }
 
-// undecided has the picture of differences say that there is no verdict.
+// undecided has the picture of differences show that there is no verdict yet.
 func (p *picture) undecided() {
 	p.title += " so far, not decided"
 	verdict := len(p.table.columns) - 1
@@ -52,7 +53,7 @@ func (p *picture) undecided() {
 	}
 }
 
-// asRoundsCameIn is how the interval narrows, beside the margin.
+// asRoundsCameIn shows how the interval narrows, next to the margin.
 func asRoundsCameIn(c trial.Comparison) (picture, bool) {
 	if !c.Primary || len(c.RoundLogRatios) < 2 || c.ChangedOver != nil {
 		return picture{}, false
@@ -74,6 +75,6 @@ func asRoundsCameIn(c trial.Comparison) (picture, bool) {
 	}
 	pic := chart.Chart{X: chart.Axis{Label: "rounds so far", Format: atWhole}, Y: axis.axis("difference in " + c.Metric.ShortWords()), Series: []chart.Series{s},
 		Bands: []chart.Band{axis.margin(c.Margin)}, Marks: []chart.Mark{{At: axis.of(1)}}, Alt: sentence(c)}
-	return picture{title: fmt.Sprintf("%s %s so far, not decided", clean(c.Candidate), atConcurrency(c.Concurrency)), svg: pic.SVG(), table: t,
+	return picture{title: fmt.Sprintf("%s %s so far, not decided", plain.Line(c.Candidate), atConcurrency(c.Concurrency)), svg: pic.SVG(), table: t,
 		how: "What all rounds until then say together, with its interval once there are enough of them; in the grey part a difference does not matter. It is decided at rounds that were fixed before, not here."}, true
 }

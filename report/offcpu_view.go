@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"contend/internal/unit"
-	"contend/metric"
+	"contend/report/plain"
 	"contend/trial"
 	"contend/why"
 )
 
-// beside is a line on what else clearly differs per op; "": nothing that matters.
-func beside(e why.Explanation) string {
+// alsoDiffers is a line on what else clearly differs per op; "" if nothing that matters does.
+func alsoDiffers(e why.Explanation) string {
 	var differ []string
 	for _, c := range e.Counts {
 		if c.Matters {
@@ -28,11 +28,11 @@ func beside(e why.Explanation) string {
 
 // countsTable has all that the kernel counted of threads.
 func countsTable(e why.Explanation) table {
-	t := table{columns: []string{"also, per op", clean(e.Baseline), clean(e.Candidate), "difference", "interval"}}
+	t := table{columns: []string{"also, per op", plain.Line(e.Baseline), plain.Line(e.Candidate), "difference", "interval"}}
 	for _, c := range e.Counts {
-		value := metric.Duration
+		value := unit.Duration
 		if c.Events {
-			value = metric.Digits
+			value = unit.Digits
 		}
 		interval := "-"
 		if c.Bounded() {
@@ -46,7 +46,7 @@ func countsTable(e why.Explanation) table {
 // signedCount formats a difference of events, or of times.
 func signedCount(c why.Count, value float64) string {
 	if c.Events {
-		return unit.Signed(value, metric.Digits)
+		return unit.Signed(value, unit.Digits)
 	}
 	return signed(value)
 }
@@ -56,11 +56,11 @@ func collectingSentence(e why.Explanation) string {
 	if max(e.Collecting[0], e.Collecting[1]) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Garbage collection takes %.2g%% of the CPU time of %s and %.2g%% of that of %s.",
-		100*e.Collecting[0], clean(e.Baseline), 100*e.Collecting[1], clean(e.Candidate))
+	return fmt.Sprintf("Garbage collection takes %s of the CPU time of %s and %s of that of %s.",
+		unit.Percent(e.Collecting[0]), plain.Line(e.Baseline), unit.Percent(e.Collecting[1]), plain.Line(e.Candidate))
 }
 
-// leastPressure is the share of the time from which on pressure is mentioned. A convention.
+// leastPressure is the least share of the time for which pressure is mentioned. A convention.
 const leastPressure = 0.01
 
 // pressureSentence says how long threads waited for memory and disks while samples were taken.
@@ -77,7 +77,7 @@ func pressureSentence(d *trial.Diagnosis) string {
 		time time.Duration
 	}{{"memory", sum.MemoryPressure}, {"a disk", sum.DiskPressure}} {
 		if share := float64(one.time) / math.Max(1, float64(sum.Elapsed)); share >= leastPressure {
-			pressed = append(pressed, fmt.Sprintf("for %s in %.2g%%", one.name, 100*share))
+			pressed = append(pressed, fmt.Sprintf("for %s in %s", one.name, unit.Percent(share)))
 		}
 	}
 	if len(pressed) == 0 {

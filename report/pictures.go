@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"contend/internal/unit"
 	"contend/load"
 	"contend/metric"
 	"contend/report/chart"
+	"contend/report/plain"
 	"contend/trial"
 )
 
@@ -25,9 +27,9 @@ type picture struct {
 
 // pictures are those of a part.
 func (d *Document) pictures(at Place) []picture {
-	list := slices.Concat(d.comparedPictures(at), d.becausePictures(at), d.sweptPictures(at), d.calibrationPictures(), d.designPictures(at), d.besidePublished(at))
+	list := slices.Concat(d.comparedPictures(at), d.becausePictures(at), d.sweptPictures(at), d.calibrationPictures(), d.designPictures(at), d.picturesNextToPublished(at))
 	u := d.uplink(at)
-	// Of what runs in this process many operations make one answer, which says little of a moment.
+	// In this process many operations make one answer, which says little about a moment.
 	cells := slices.DeleteFunc(d.Cells(at), func(c trial.Cell) bool { return c.Local && u == nil })
 	if !slices.ContainsFunc(d.Curves, func(c Curve) bool { return c.Place == at }) {
 		list = append(list, costlyPictures(cells, u)...)
@@ -102,13 +104,13 @@ func costlyPictures(cells []trial.Cell, u *Uplink) []picture {
 		if len(cells) > 1 {
 			of = ": " + named(c.Arm, c.Concurrency)
 		}
-		list.add(besideEachOther(c.Result, of))
+		list.add(workerColumns(c.Result, of))
 	}
 	return list
 }
 
-// mostPictures are those of single comparisons that a part has room for, and mostRounds the rounds
-// of which there is one more.
+// mostPictures bounds the pictures of single comparisons in a part; a comparison with
+// mostRounds rounds or more has none.
 const (
 	mostPictures = 7
 	mostRounds   = 200
@@ -154,21 +156,21 @@ func percentilePicture(cells []trial.Cell, level int) (picture, bool) {
 		if cell.Concurrency != level || h == nil || h.Count() == 0 || len(c.Series) == chart.Colours {
 			continue
 		}
-		s := chart.Series{Name: clean(cell.Arm), Colour: len(c.Series)}
+		s := chart.Series{Name: plain.Line(cell.Arm), Colour: len(c.Series)}
 		for _, q := range quantiles {
 			if h.Count() > 1 && (1-q)*float64(h.Count()) >= 1 {
-				s.Points = append(s.Points, chart.Point{X: q, Y: float64(h.Quantile(q)), Note: inPercent(q) + ": " + metric.Duration(float64(h.Quantile(q)))})
+				s.Points = append(s.Points, chart.Point{X: q, Y: float64(h.Quantile(q)), Note: inPercent(q) + ": " + unit.Duration(float64(h.Quantile(q)))})
 			}
 		}
 		if len(s.Points) == 0 {
 			continue // a single answer has no percentiles
 		}
 		c.Series = append(c.Series, s)
-		t.columns = append(t.columns, clean(cell.Arm))
+		t.columns = append(t.columns, plain.Line(cell.Arm))
 		for i, q := range shown {
-			t.rows[i] = append(t.rows[i], metric.Duration(float64(h.Quantile(q))))
+			t.rows[i] = append(t.rows[i], unit.Duration(float64(h.Quantile(q))))
 		}
-		c.Alt += fmt.Sprintf("%s p50 %s, p99 %s. ", clean(cell.Arm), metric.Duration(float64(h.Quantile(0.5))), metric.Duration(float64(h.Quantile(0.99))))
+		c.Alt += fmt.Sprintf("%s p50 %s, p99 %s. ", plain.Line(cell.Arm), unit.Duration(float64(h.Quantile(0.5))), unit.Duration(float64(h.Quantile(0.99))))
 	}
 	if len(c.Series) == 0 {
 		return picture{}, false
@@ -201,10 +203,10 @@ func inPercent(q float64) string {
 	return fmt.Sprintf("%.10g%%", math.Round(q*1e10)/1e8)
 }
 
-// tickTime writes a time without zeros behind the point: 20 ns, 1.5 ms.
-func tickTime(ns float64) string { return withoutZeros(metric.Duration(ns)) }
+// tickTime writes a time without zeros after the point: 20 ns, 1.5 ms.
+func tickTime(ns float64) string { return withoutZeros(unit.Duration(ns)) }
 
-// withoutZeros leaves zeros behind the point out of a figure with its unit.
+// withoutZeros removes zeros after the point from a figure with its unit.
 func withoutZeros(text string) string {
 	number, unit, _ := strings.Cut(text, " ")
 	if strings.Contains(number, ".") {
@@ -233,11 +235,11 @@ func tickOf(m metric.Name) func(float64) string {
 func short(x float64) string {
 	switch {
 	case math.Abs(x) >= 1e9:
-		return fmt.Sprintf("%.3gG", x/1e9)
+		return withoutZeros(unit.Digits(x/1e9)) + "G"
 	case math.Abs(x) >= 1e6:
-		return fmt.Sprintf("%.3gM", x/1e6)
+		return withoutZeros(unit.Digits(x/1e6)) + "M"
 	case math.Abs(x) >= 1e4:
-		return fmt.Sprintf("%.3gk", x/1e3)
+		return withoutZeros(unit.Digits(x/1e3)) + "k"
 	}
-	return fmt.Sprintf("%.4g", x)
+	return withoutZeros(unit.Number(x))
 }

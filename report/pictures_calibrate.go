@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"contend/internal/unit"
 	"contend/metric"
 	"contend/report/chart"
 	"contend/stat"
@@ -21,7 +22,7 @@ func (d *Document) calibrationPictures() []picture {
 }
 
 func shareAxis(label string) chart.Axis {
-	return chart.Axis{Label: label, Zero: true, Format: func(x float64) string { return fmt.Sprintf("%.4g%%", x) }}
+	return chart.Axis{Label: label, Zero: true, Format: func(x float64) string { return unit.Percent(x / 100) }}
 }
 
 // visiblePicture has the smallest difference of each metric that comparisons see.
@@ -30,9 +31,9 @@ func (c *Calibration) visiblePicture() (picture, bool) {
 	t := table{columns: []string{"metric", "smallest difference"}}
 	for _, seen := range c.Visible {
 		if seen.Smallest > 0 {
-			rows.Rows = append(rows.Rows, chart.Row{Name: seen.Metric.Words(), Value: 100 * seen.Smallest, Text: plain(seen.Smallest)})
-			rows.Alt += seen.Metric.Words() + " " + plain(seen.Smallest) + ". "
-			t.rows = append(t.rows, []string{seen.Metric.Words(), plain(seen.Smallest)})
+			rows.Rows = append(rows.Rows, chart.Row{Name: seen.Metric.Words(), Value: 100 * seen.Smallest, Text: unit.Percent(seen.Smallest)})
+			rows.Alt += seen.Metric.Words() + " " + unit.Percent(seen.Smallest) + ". "
+			t.rows = append(t.rows, []string{seen.Metric.Words(), unit.Percent(seen.Smallest)})
 		}
 	}
 	return picture{title: "What comparisons can see", svg: rows.SVG(), table: t,
@@ -59,14 +60,14 @@ func (c *Calibration) equalsPicture() (picture, bool) {
 			rounds.Points = append(rounds.Points, chart.Point{X: float64(n), Y: axis.of(math.Exp(log))})
 		}
 		ratio := math.Exp(sum / float64(len(found.RoundLogRatios)))
-		p := chart.Point{X: float64(n), Y: axis.of(ratio), Note: fmt.Sprintf("%d: %s, %s", n, percent(ratio), found.Verdict)}
+		p := chart.Point{X: float64(n), Y: axis.of(ratio), Note: fmt.Sprintf("%d: %s, %s", n, unit.Change(ratio), found.Verdict)}
 		switch found.Verdict {
 		case stat.Equivalent, stat.Inconclusive, stat.Invalid:
 			all.Points = append(all.Points, p)
 		default:
 			alarms.Points = append(alarms.Points, p)
 		}
-		t.rows = append(t.rows, []string{fmt.Sprint(n), percent(ratio), string(found.Verdict)})
+		t.rows = append(t.rows, []string{fmt.Sprint(n), unit.Change(ratio), string(found.Verdict)})
 	}
 	if n == 0 {
 		return picture{}, false
@@ -82,7 +83,7 @@ func (c *Calibration) lengthsPicture() (picture, bool) {
 	rows := chart.Rows{Bars: true, X: shareAxis("spread of a round"), Alt: "Spread of a round by the length of a block: "}
 	t := table{columns: []string{"block", "spread of a round", "which"}}
 	for _, l := range c.Lengths {
-		row := chart.Row{Name: metric.Duration(float64(l.Block)), Value: 100 * l.RoundSpread, Text: plain(l.RoundSpread)}
+		row := chart.Row{Name: unit.Duration(float64(l.Block)), Value: 100 * l.RoundSpread, Text: unit.Percent(l.RoundSpread)}
 		chosen := ""
 		if l.Chosen {
 			chosen = "chosen"
@@ -90,7 +91,7 @@ func (c *Calibration) lengthsPicture() (picture, bool) {
 		}
 		rows.Rows = append(rows.Rows, row)
 		rows.Alt += row.Name + " " + row.Text + ". "
-		t.rows = append(t.rows, []string{metric.Duration(float64(l.Block)), row.Text, chosen})
+		t.rows = append(t.rows, []string{unit.Duration(float64(l.Block)), row.Text, chosen})
 	}
 	return picture{title: "Length of a block", svg: rows.SVG(), table: t,
 		how: "Each was measured for the same time: the shortest is chosen that spreads no wider than the best, as far as so many rounds can tell."}, len(rows.Rows) > 0

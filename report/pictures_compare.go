@@ -5,8 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"contend/metric"
+	"contend/internal/unit"
 	"contend/report/chart"
+	"contend/report/plain"
 	"contend/stat"
 	"contend/trial"
 )
@@ -16,7 +17,7 @@ type ratioAxis struct{ factors bool }
 
 func (a ratioAxis) axis(label string) chart.Axis {
 	if a.factors {
-		return chart.Axis{Label: label, Scale: chart.Log, Format: func(x float64) string { return fmt.Sprintf("×%.3g", x) }}
+		return chart.Axis{Label: label, Scale: chart.Log, Format: func(x float64) string { return "×" + withoutZeros(unit.Digits(x)) }}
 	}
 	return chart.Axis{Label: label, Format: func(x float64) string {
 		if x == 0 {
@@ -26,7 +27,7 @@ func (a ratioAxis) axis(label string) chart.Axis {
 	}}
 }
 
-// of is where a ratio lies.
+// of is the position of a ratio.
 func (a ratioAxis) of(ratio float64) float64 {
 	if a.factors {
 		return ratio
@@ -58,12 +59,12 @@ func differences(list []trial.Comparison) (picture, bool) {
 	candidates := several(func(c trial.Comparison) string { return c.Candidate })
 	levels := several(func(c trial.Comparison) string { return at(c) })
 	first := list[0]
-	rows := chart.Rows{X: axis.axis("difference from " + clean(first.Baseline)), Mark: []chart.Mark{{AlongX: true, At: axis.of(1)}}, Band: axis.margin(first.Margin)}
+	rows := chart.Rows{X: axis.axis("difference from " + plain.Line(first.Baseline)), Mark: []chart.Mark{{AlongX: true, At: axis.of(1)}}, Band: axis.margin(first.Margin)}
 	t := table{columns: []string{"metric", "baseline", "candidate", "difference", "interval", "verdict"}}
 	for _, c := range list {
 		name := c.Metric.Words()
 		if candidates {
-			name = clean(c.Candidate) + ": " + name
+			name = plain.Line(c.Candidate) + ": " + name
 		}
 		if levels {
 			name += " " + at(c)
@@ -89,9 +90,9 @@ func differences(list []trial.Comparison) (picture, bool) {
 		t.rows = append(t.rows, []string{name, measured(c, c.BaselineValue), measured(c, c.CandidateValue), said, within, string(c.Verdict)})
 	}
 	p := picture{title: "What differs", svg: rows.SVG(), table: t,
-		how: fmt.Sprintf("A dot is the difference, its line the interval that holds the true one; in the grey part, ±%.3g%%, %s does not matter. What is pale was not asked for.", 100*first.Margin, first.Metric.Words())}
+		how: fmt.Sprintf("A dot is the difference, its line the interval that holds the true one; in the grey part, ±%s, %s does not matter. What is pale was not asked for.", unit.Percent(first.Margin), first.Metric.Words())}
 	if rest > 0 {
-		p.how += fmt.Sprintf(" %s more are under all figures.", metric.Number(float64(rest)))
+		p.how += fmt.Sprintf(" %s more are under all figures.", unit.Count(rest))
 	}
 	return p, true
 }
@@ -135,10 +136,10 @@ func (d *Document) roundPicture(at Place, c trial.Comparison) (picture, bool) {
 			}
 			pairs.Points = append(pairs.Points, chart.Point{X: float64(round) + 0.6*(float64(n)+0.5)/float64(len(logs)) - 0.3, Y: axis.of(math.Exp(min(highest+room, max(lowest-room, pair))))})
 		}
-		each.Points = append(each.Points, chart.Point{X: float64(round), Y: axis.of(math.Exp(log)), Note: fmt.Sprintf("round %d: %s", round, percent(math.Exp(log)))})
-		row := []string{fmt.Sprint(round), percent(math.Exp(log)), fmt.Sprint(len(logs)), "-", "-"}
+		each.Points = append(each.Points, chart.Point{X: float64(round), Y: axis.of(math.Exp(log)), Note: fmt.Sprintf("round %d: %s", round, unit.Change(math.Exp(log)))})
+		row := []string{fmt.Sprint(round), unit.Change(math.Exp(log)), fmt.Sprint(len(logs)), "-", "-"}
 		if len(logs) > 0 {
-			row[3], row[4] = percent(math.Exp(slices.Min(logs))), percent(math.Exp(slices.Max(logs)))
+			row[3], row[4] = unit.Change(math.Exp(slices.Min(logs))), unit.Change(math.Exp(slices.Max(logs)))
 		}
 		t.rows = append(t.rows, row)
 	}
@@ -146,11 +147,11 @@ func (d *Document) roundPicture(at Place, c trial.Comparison) (picture, bool) {
 		Bands:  []chart.Band{axis.margin(c.Margin)},
 		Marks:  []chart.Mark{{At: axis.of(1)}},
 		Series: []chart.Series{pairs, each},
-		Alt:    fmt.Sprintf("%s of %s next to %s in %s: from %s to %s", upper(c.Metric.Words()), clean(c.Candidate), clean(c.Baseline), plural(len(c.RoundLogRatios), "round"), percent(math.Exp(lowest)), percent(math.Exp(highest)))}
+		Alt:    fmt.Sprintf("%s of %s next to %s in %s: from %s to %s", upper(c.Metric.Words()), plain.Line(c.Candidate), plain.Line(c.Baseline), plural(len(c.RoundLogRatios), "round"), unit.Change(math.Exp(lowest)), unit.Change(math.Exp(highest)))}
 	if len(pairs.Points) == 0 {
 		picked.Series = picked.Series[1:]
 	}
-	return picture{title: fmt.Sprintf("Every round: %s %s", clean(c.Candidate), atConcurrency(c.Concurrency)), svg: picked.SVG(), legend: chart.Legend(picked.Series), table: t,
+	return picture{title: fmt.Sprintf("Every round: %s %s", plain.Line(c.Candidate), atConcurrency(c.Concurrency)), svg: picked.SVG(), legend: chart.Legend(picked.Series), table: t,
 		how: "If the large dots lie on both sides of the broken line, luck may explain the difference; a drift from left to right means that the machine or the servers changed. Pairs far outside lie at the edge."}, true
 }
 
@@ -172,7 +173,7 @@ func (d *Document) blocksOverTime(at Place, level int) (picture, bool) {
 		pic := chart.Chart{X: chart.Axis{Label: "seconds of the comparison"}, Y: chart.Axis{Label: "throughput, 1/s", Zero: true, Format: short}, Alt: "Throughput of each block: "}
 		rows := table{columns: []string{"variant", "blocks", "throughput from", "to"}}
 		for i, arm := range t.Arms[:min(len(t.Arms), chart.Colours)] {
-			s := chart.Series{Name: clean(arm), Style: chart.Dots, Small: true, Colour: i}
+			s := chart.Series{Name: plain.Line(arm), Style: chart.Dots, Small: true, Colour: i}
 			least, most := math.Inf(1), 0.0
 			for _, b := range t.Blocks {
 				if b.Arm != arm || b.Concurrency != level || b.Start == 0 {
@@ -183,8 +184,8 @@ func (d *Document) blocksOverTime(at Place, level int) (picture, bool) {
 			}
 			if len(s.Points) > 0 {
 				pic.Series = append(pic.Series, s)
-				pic.Alt += fmt.Sprintf("%s from %s to %s. ", clean(arm), perSec(least), perSec(most))
-				rows.rows = append(rows.rows, []string{arm, metric.Number(float64(len(s.Points))), perSec(least), perSec(most)})
+				pic.Alt += fmt.Sprintf("%s from %s to %s. ", plain.Line(arm), unit.Rate(least), unit.Rate(most))
+				rows.rows = append(rows.rows, []string{arm, unit.Count(len(s.Points)), unit.Rate(least), unit.Rate(most)})
 			}
 		}
 		return picture{title: "Throughput over time " + atConcurrency(level), svg: pic.SVG(), legend: chart.Legend(pic.Series), table: rows,

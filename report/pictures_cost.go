@@ -3,9 +3,11 @@ package report
 import (
 	"fmt"
 
+	"contend/internal/unit"
 	"contend/load"
 	"contend/metric"
 	"contend/report/chart"
+	"contend/report/plain"
 	"contend/trial"
 )
 
@@ -31,7 +33,7 @@ func timeOfAnOperation(cells []trial.Cell, level int) (picture, bool) {
 	if level == 1 {
 		p.how = "What the time of an operation is made of at one caller, where nothing happens at the same time."
 	}
-	return p.costs(cells, level, metric.Duration, tickTime, costPart{"server", metric.ServerCPUPerOp.Of},
+	return p.costs(cells, level, unit.Duration, tickTime, costPart{"server", metric.ServerCPUPerOp.Of},
 		costPart{"server, waiting for a core", perOp(func(r *load.Result) float64 { return r.Server.WaitedSec })},
 		costPart{"generator", perOp(func(r *load.Result) float64 { return r.GeneratorCPUSec })},
 		costPart{"off the CPU and on the way", perOp(offCPU)})
@@ -51,8 +53,8 @@ func instructionsOfAnOperation(cells []trial.Cell, level int) (picture, bool) {
 	return p.costs(cells, level, metric.ServerInstructions.Format, short, costPart{"in the program", metric.ServerInstructions.Of}, costPart{"in the kernel", metric.Name("server_kernel_instructions_per_op").Of})
 }
 
-// costs fills the picture with the parts that are known of the variants at a level; where the
-// first of them is known of none there is no picture.
+// costs fills the picture with the parts that are known of the variants at a level; without
+// the first part of any variant there is no picture.
 func (p picture) costs(cells []trial.Cell, level int, format, tick func(float64) string, parts ...costPart) (picture, bool) {
 	p.title += " " + atConcurrency(level)
 	p.table.columns = []string{"variant", "part", "an operation"}
@@ -72,7 +74,7 @@ func (p picture) costs(cells []trial.Cell, level int, format, tick func(float64)
 			known = known || i == 0
 			name := part.name
 			if cell.Arm != "" {
-				name = clean(cell.Arm) + ": " + name
+				name = plain.Line(cell.Arm) + ": " + name
 			}
 			rows.Rows = append(rows.Rows, chart.Row{Name: name, Value: value, Text: format(value), Colour: n})
 			rows.Alt += fmt.Sprintf("%s %s. ", name, format(value))

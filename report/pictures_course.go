@@ -10,9 +10,10 @@ import (
 
 	"contend/errkind"
 	"contend/hist"
+	"contend/internal/unit"
 	"contend/load"
-	"contend/metric"
 	"contend/report/chart"
+	"contend/report/plain"
 	"contend/trial"
 )
 
@@ -23,7 +24,7 @@ func overTime(cell trial.Cell) []picture {
 		return nil
 	}
 	full := *c
-	full.Intervals = c.Intervals[:min(len(c.Intervals), c.Warmup+int(cell.Duration/c.Width))] // a part of one is no rate
+	full.Intervals = c.Intervals[:min(len(c.Intervals), c.Warmup+int(cell.Duration/c.Width))] // a part of an interval has no rate
 	if c = &full; len(c.Intervals) < 2 {
 		return nil
 	}
@@ -58,7 +59,7 @@ func (t timeline) warmup() []chart.Band {
 
 // seconds is when an interval begins, as in tables.
 func (t timeline) seconds(i int) string {
-	return fmt.Sprintf("%.4g", (time.Duration(i-t.Warmup) * t.Width).Seconds())
+	return unit.Exactly((time.Duration(i-t.Warmup) * t.Width).Seconds())
 }
 
 // perSec is a count of an interval as a rate.
@@ -74,9 +75,9 @@ func answersOverTime(r *load.Result, c *load.Course) picture {
 		done := t.perSec(max(in.Ops, in.Completed) + in.Carried) // documents of contend/1 have no operations here
 		right.Points = append(right.Points, chart.Point{X: t.at(i), Y: done})
 		dropped.Points = append(dropped.Points, chart.Point{X: t.at(i), Y: t.perSec(in.Dropped)})
-		rows.rows = append(rows.rows, []string{t.seconds(i), metric.Number(math.Round(done)) + "/s", metric.Number(float64(in.Dropped))})
+		rows.rows = append(rows.rows, []string{t.seconds(i), unit.Rate(math.Round(done)), unit.Count(in.Dropped)})
 	}
-	pic := chart.Chart{Alt: fmt.Sprintf("Throughput over time, %s on average", metric.Number(r.ThroughputPerSec)+"/s"),
+	pic := chart.Chart{Alt: fmt.Sprintf("Throughput over time, %s on average", unit.Rate(r.ThroughputPerSec)),
 		X: t.axis(), Y: chart.Axis{Label: "1/s", Zero: true, Format: short}, Series: []chart.Series{right}, Bands: t.warmup()}
 	if r.Dropped > 0 {
 		pic.Series = append(pic.Series, dropped)
@@ -117,13 +118,13 @@ func errorsOverTime(c *load.Course) (picture, bool) {
 			s.Points = append(s.Points, chart.Point{X: t.at(i), Y: t.perSec(r.of(in))})
 		}
 		pic.Series = append(pic.Series, s)
-		pic.Alt += fmt.Sprintf("%s %s. ", r.name, metric.Number(float64(r.all)))
+		pic.Alt += fmt.Sprintf("%s %s. ", r.name, unit.Count(r.all))
 		rows.columns = append(rows.columns, r.name)
 	}
 	for i, in := range c.Intervals {
 		row := []string{t.seconds(i)}
 		for _, r := range reasons {
-			row = append(row, metric.Number(float64(r.of(in))))
+			row = append(row, unit.Count(r.of(in)))
 		}
 		rows.rows = append(rows.rows, row)
 	}
@@ -140,7 +141,7 @@ func startLagOverTime(c *load.Course) (picture, bool) {
 		mean, longest := math.NaN(), math.NaN()
 		if in.StartLagMax > 0 {
 			mean, longest = float64(in.StartLagSum)/float64(in.Completed), float64(in.StartLagMax)
-			rows.rows = append(rows.rows, []string{t.seconds(i), metric.Duration(mean), metric.Duration(longest)})
+			rows.rows = append(rows.rows, []string{t.seconds(i), unit.Duration(mean), unit.Duration(longest)})
 		}
 		series[0].Points = append(series[0].Points, chart.Point{X: t.at(i), Y: mean})
 		series[1].Points = append(series[1].Points, chart.Point{X: t.at(i), Y: longest})
@@ -154,7 +155,7 @@ func startLagOverTime(c *load.Course) (picture, bool) {
 		how: "How late arrivals began. It grows where all callers wait for answers, or where the generator has too little CPU."}, true
 }
 
-// responseOverTime are percentiles of each interval by itself.
+// responseOverTime are percentiles of each interval.
 func responseOverTime(c *load.Course) (picture, bool) {
 	t := timeline{c}
 	series := []chart.Series{{Name: "p50"}, {Name: "p99", Colour: 1}, {Name: "p99.9", Colour: 2}}
@@ -168,7 +169,7 @@ func responseOverTime(c *load.Course) (picture, bool) {
 		}
 		row := []string{t.seconds(i)}
 		for _, d := range []time.Duration{in.ResponseP50, in.ResponseP90, in.ResponseP99, in.ResponseP999, in.ResponseMax} {
-			row = append(row, metric.Duration(float64(d)))
+			row = append(row, unit.Duration(float64(d)))
 		}
 		rows.rows = append(rows.rows, row)
 		for n, d := range []time.Duration{in.ResponseP50, in.ResponseP99, in.ResponseP999} {
@@ -214,7 +215,7 @@ func heatOf(h *load.Heatmap) (chart.Heat, table) {
 			}
 		}
 		pic.Counts = append(pic.Counts, row)
-		rows.rows = append(rows.rows, []string{metric.Duration(float64(h.Edges[y])), metric.Number(float64(sum))})
+		rows.rows = append(rows.rows, []string{unit.Duration(float64(h.Edges[y])), unit.Count(sum)})
 	}
 	return pic, rows
 }
@@ -253,7 +254,7 @@ func heatmapOfRounds(t Trials, arm string, level int) (picture, bool) {
 		return picture{}, false
 	}
 	pic, rows := heatOf(h)
-	of := fmt.Sprintf("%s %s", clean(arm), atConcurrency(level))
+	of := fmt.Sprintf("%s %s", plain.Line(arm), atConcurrency(level))
 	pic.Alt, pic.X = "Response times by round: how many answers of "+of+" took how long", chart.Axis{Label: "rounds"}
 	pic.XEnds = [2]float64{0, float64(len(h.Columns) * h.PerColumn)}
 	return picture{title: "All answers of " + of, svg: pic.SVG(), table: rows,

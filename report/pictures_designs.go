@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"contend/metric"
+	"contend/internal/unit"
 	"contend/report/chart"
+	"contend/report/plain"
 )
 
 // designPictures are what guards or pipelines did in this process.
@@ -55,14 +56,14 @@ func (c contest) picture(field string, level int, classes []string, classOf map[
 	t := table{columns: []string{"design", c.columns[0], c.columns[1], "guarantees"}}
 	for _, e := range c.ranked(field, level) {
 		class := classOf[e.target]
-		row := chart.Row{Name: clean(e.name()), Value: value(e), Text: c.shown(e), Colour: max(0, slices.Index(classes, class)), Note: class}
+		row := chart.Row{Name: plain.Line(e.name()), Value: value(e), Text: c.shown(e), Colour: max(0, slices.Index(classes, class)), Note: class}
 		if e.doubt != nil {
 			row.Faint, row.Text = true, "INVALID "+e.doubt.Code
 		}
 		rows.Rows = append(rows.Rows, row)
 		beside := "-"
 		if factor := c.beside(e); factor > 0 {
-			beside = metric.Digits(factor)
+			beside = unit.Digits(factor)
 		}
 		t.rows = append(t.rows, []string{e.name(), row.Text, beside, class})
 	}

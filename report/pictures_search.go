@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"contend/expect"
+	"contend/internal/unit"
 	"contend/metric"
 	"contend/report/chart"
 	"contend/search"
 )
 
-// attempts are the metric of the first objective over the rates that were tried, by what came of each.
+// attempts are the metric of the first objective over the rates that were tried, by their outcome.
 func attempts(s search.Result) (picture, bool) {
 	m := append(s.Metrics(), metric.ResponseP99)[0]
 	t := table{columns: []string{"attempt", "rate", "outcome", m.ShortWords()}}
@@ -18,7 +19,7 @@ func attempts(s search.Result) (picture, bool) {
 		came := chart.Series{Name: string(outcome), Style: chart.Dots, Colour: []int{2, 1, 5}[i]}
 		for n, a := range s.Attempts {
 			if value, known := m.Beside(a.Result); known && value > 0 && a.Outcome == outcome {
-				came.Points = append(came.Points, chart.Point{X: a.RatePerSec, Y: value, Note: fmt.Sprintf("attempt %d: %s, %s", n+1, rate(a.RatePerSec), m.Format(value))})
+				came.Points = append(came.Points, chart.Point{X: a.RatePerSec, Y: value, Note: fmt.Sprintf("attempt %d: %s, %s", n+1, unit.Rate(a.RatePerSec), m.Format(value))})
 			}
 		}
 		if len(came.Points) > 0 {
@@ -30,7 +31,7 @@ func attempts(s search.Result) (picture, bool) {
 		if value, known := m.Beside(a.Result); known {
 			said = m.Format(value)
 		}
-		t.rows = append(t.rows, []string{fmt.Sprint(n + 1), rate(a.RatePerSec), string(a.Outcome), said})
+		t.rows = append(t.rows, []string{fmt.Sprint(n + 1), unit.Rate(a.RatePerSec), string(a.Outcome), said})
 	}
 	if len(t.rows) < 2 || len(series) == 0 {
 		return picture{}, false
@@ -38,8 +39,8 @@ func attempts(s search.Result) (picture, bool) {
 	pic := chart.Chart{Alt: upper(m.Words()) + " by arrival rate", Series: series, X: chart.Axis{Label: "arrivals, 1/s (log scale)", Scale: chart.Log, Format: short},
 		Y: chart.Axis{Label: m.ShortWords(), Scale: chart.Log, Format: tickOf(m)}}
 	if s.HeldPerSec > 0 {
-		pic.Alt += "; held: " + rate(s.HeldPerSec)
-		pic.Marks = append(pic.Marks, chart.Mark{AlongX: true, At: s.HeldPerSec, Text: "held: " + rate(s.HeldPerSec)})
+		pic.Alt += "; held: " + unit.Rate(s.HeldPerSec)
+		pic.Marks = append(pic.Marks, chart.Mark{AlongX: true, At: s.HeldPerSec, Text: "held: " + unit.Rate(s.HeldPerSec)})
 	}
 	for _, text := range s.Design.Objectives {
 		if b, err := expect.ParseBound(text); err == nil && b.Metric == m {

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"contend/internal/unit"
 	"contend/metric"
 	"contend/report/chart"
+	"contend/report/plain"
 	"contend/sweep"
 	"contend/trial"
 	"contend/usl"
@@ -25,8 +27,8 @@ func throughputCurve(c Curve) (picture, bool) {
 	levels := chart.Series{Name: "all of a level", Style: chart.Dots}
 	t := table{columns: []string{"concurrency", "throughput", "p50", "p99"}}
 	for _, r := range c.Results {
-		levels.Points = append(levels.Points, chart.Point{X: float64(r.Concurrency), Y: r.ThroughputPerSec, Note: fmt.Sprintf("%d: %s", r.Concurrency, perSec(r.ThroughputPerSec))})
-		t.rows = append(t.rows, []string{fmt.Sprint(r.Concurrency), perSec(r.ThroughputPerSec), metric.Duration(float64(r.Response.Quantile(0.5))), metric.Duration(float64(r.Response.Quantile(0.99)))})
+		levels.Points = append(levels.Points, chart.Point{X: float64(r.Concurrency), Y: r.ThroughputPerSec, Note: fmt.Sprintf("%d: %s", r.Concurrency, unit.Rate(r.ThroughputPerSec))})
+		t.rows = append(t.rows, []string{unit.Count(r.Concurrency), unit.Rate(r.ThroughputPerSec), unit.Duration(float64(r.Response.Quantile(0.5))), unit.Duration(float64(r.Response.Quantile(0.99)))})
 	}
 	pic := chart.Chart{X: chart.Axis{Label: "concurrency (log scale)", Scale: chart.Log, Format: short}, Y: chart.Axis{Label: "throughput, 1/s", Zero: true, Format: short},
 		Series: []chart.Series{visits, levels}}
@@ -38,12 +40,12 @@ func throughputCurve(c Curve) (picture, bool) {
 		}
 	}
 	if within := c.Design.Within; c.Best != nil && within > 0 {
-		pic.Marks = append(pic.Marks, chart.Mark{At: c.Best.Throughput * (1 - within), Text: fmt.Sprintf("%.3g%% below the best", 100*within)})
+		pic.Marks = append(pic.Marks, chart.Mark{At: c.Best.Throughput * (1 - within), Text: unit.Percent(within) + " below the best"})
 	}
 	refused := refusedLevels(c.Curve)
 	first, _ := recommended(c.Curve)
 	how := "Large dots are levels."
-	if use := c.Recommended(); use != nil && len(refused) == 0 {
+	if use := c.Recommended(); use != nil && len(refused) == 0 && c.Done() {
 		pic.Marks = append(pic.Marks, useMark(use))
 		how = "Beyond the upright line more callers gain little."
 	}
@@ -57,13 +59,13 @@ func throughputCurve(c Curve) (picture, bool) {
 	pic.Alt = "Throughput by concurrency. " + first
 	title := "Throughput over concurrency"
 	if c.Arm != "" {
-		title += ": " + clean(c.Arm)
+		title += ": " + plain.Line(c.Arm)
 	}
 	return picture{title: title, svg: pic.SVG(), legend: chart.Legend(pic.Series), table: t, how: how}, true
 }
 
 func useMark(use *usl.Knee) chart.Mark {
-	return chart.Mark{AlongX: true, At: use.N.Value, Text: "use " + metric.Number(use.N.Value)}
+	return chart.Mark{AlongX: true, At: use.N.Value, Text: "use " + unit.Number(use.N.Value)}
 }
 
 // fitted is the law between the lowest and the highest level.
@@ -91,27 +93,27 @@ func responseCurve(c Curve) (picture, bool) {
 		for _, r := range c.Results {
 			if r.Response.Count() > 0 {
 				value := float64(r.Response.Quantile(q))
-				s.Points = append(s.Points, chart.Point{X: float64(r.Concurrency), Y: value, Note: fmt.Sprintf("%d: %s", r.Concurrency, metric.Duration(value))})
+				s.Points = append(s.Points, chart.Point{X: float64(r.Concurrency), Y: value, Note: fmt.Sprintf("%d: %s", r.Concurrency, unit.Duration(value))})
 			}
 		}
 		pic.Series = append(pic.Series, s)
 	}
 	for _, r := range c.Results {
-		row := []string{fmt.Sprint(r.Concurrency)}
+		row := []string{unit.Count(r.Concurrency)}
 		for _, q := range []float64{0.5, 0.9, 0.99} {
-			row = append(row, metric.Duration(float64(r.Response.Quantile(q))))
+			row = append(row, unit.Duration(float64(r.Response.Quantile(q))))
 		}
 		t.rows = append(t.rows, row)
 	}
-	if use := c.Recommended(); use != nil && len(refusedLevels(c.Curve)) == 0 {
+	if use := c.Recommended(); use != nil && len(refusedLevels(c.Curve)) == 0 && c.Done() {
 		pic.Marks = append(pic.Marks, useMark(use))
 	}
 	return picture{title: "Response time over concurrency", svg: pic.SVG(), legend: chart.Legend(pic.Series), table: t,
 		how: "What each answer pays for more callers: beyond the level to use, all of them wait longer."}, true
 }
 
-// besidePublished sets the published figures of a part beside ours, over concurrency.
-func (d *Document) besidePublished(at Place) []picture {
+// picturesNextToPublished draws the published figures of a part and ours over concurrency.
+func (d *Document) picturesNextToPublished(at Place) []picture {
 	var list []picture
 	for _, e := range d.Experiments {
 		if e.ID != at.Experiment {
@@ -138,16 +140,16 @@ func (d *Document) publishedPictures(p Published, cells []trial.Cell) []picture 
 		t := table{columns: []string{"concurrency", "variant", "ours", "theirs", "ratio"}}
 		points := 0
 		for i, arm := range distinct(of, func(f PublishedFigure) string { return f.Arm }) {
-			theirs := chart.Series{Name: clean(arm) + ": published", Style: chart.Dots, Small: true, Colour: i}
-			ours := chart.Series{Name: clean(arm) + ": ours", Style: chart.Dots, Colour: i}
+			theirs := chart.Series{Name: plain.Line(arm) + ": published", Style: chart.Dots, Small: true, Colour: i}
+			ours := chart.Series{Name: plain.Line(arm) + ": ours", Style: chart.Dots, Colour: i}
 			for _, f := range of {
 				if f.Arm != arm {
 					continue
 				}
-				theirs.Points = append(theirs.Points, chart.Point{X: float64(f.Concurrency), Y: f.Theirs, Note: fmt.Sprintf("%s at %d: %s", clean(arm), f.Concurrency, m.Format(f.Theirs))})
+				theirs.Points = append(theirs.Points, chart.Point{X: float64(f.Concurrency), Y: f.Theirs, Note: fmt.Sprintf("%s at %d: %s", plain.Line(arm), f.Concurrency, m.Format(f.Theirs))})
 				if f.Ours != nil {
 					points++
-					ours.Points = append(ours.Points, chart.Point{X: float64(f.Concurrency), Y: *f.Ours, Note: fmt.Sprintf("%s at %d: %s", clean(arm), f.Concurrency, m.Format(*f.Ours))})
+					ours.Points = append(ours.Points, chart.Point{X: float64(f.Concurrency), Y: *f.Ours, Note: fmt.Sprintf("%s at %d: %s", plain.Line(arm), f.Concurrency, m.Format(*f.Ours))})
 				}
 				t.rows = append(t.rows, append([]string{vus(f.Concurrency), arm}, f.cells()...))
 			}

@@ -3,9 +3,10 @@ package report
 import (
 	"fmt"
 
+	"contend/internal/unit"
 	"contend/load"
-	"contend/metric"
 	"contend/report/chart"
+	"contend/report/plain"
 )
 
 // whatBecame are the uplinks that arrived, and those that did not as they should.
@@ -16,7 +17,7 @@ func whatBecame(u *Uplink, r *load.Result) (picture, bool) {
 		name   string
 		number int64
 	}{{"arrived", r.Completed}, {"lost", r.Planned - r.Completed}, {"duplicated", u.Duplicated}, {"reordered", u.Reordered}, {"unsolved", u.Unsolved}} {
-		text := metric.Number(float64(row.number))
+		text := unit.Count(row.number)
 		rows.Rows = append(rows.Rows, chart.Row{Name: row.name, Value: float64(row.number), Text: text})
 		rows.Alt += fmt.Sprintf("%s %s. ", text, row.name)
 		t.rows = append(t.rows, []string{row.name, text})
@@ -34,9 +35,9 @@ func cpuOfPrograms(u *Uplink, r *load.Result) (picture, bool) {
 	t := table{columns: []string{"program", "CPU time an uplink"}}
 	for _, p := range u.Parts {
 		each := p.CPUSec * 1e9 / float64(r.Completed)
-		rows.Rows = append(rows.Rows, chart.Row{Name: clean(p.Name), Value: each, Text: metric.Duration(each)})
-		rows.Alt += fmt.Sprintf("%s %s. ", clean(p.Name), metric.Duration(each))
-		t.rows = append(t.rows, []string{p.Name, metric.Duration(each)})
+		rows.Rows = append(rows.Rows, chart.Row{Name: plain.Line(p.Name), Value: each, Text: unit.Duration(each)})
+		rows.Alt += fmt.Sprintf("%s %s. ", plain.Line(p.Name), unit.Duration(each))
+		t.rows = append(t.rows, []string{p.Name, unit.Duration(each)})
 	}
 	return picture{title: "CPU time by program", how: "What each of the programs that an uplink passes spends on it.", svg: rows.SVG(), table: t}, true
 }
@@ -54,9 +55,9 @@ func backlogOverTime(c *load.Course) (picture, bool) {
 		waiting += in.Planned - in.Completed
 		known, most = known || in.Planned > 0, max(most, waiting)
 		backlog.Points = append(backlog.Points, chart.Point{X: t.at(i) + c.Width.Seconds()/2, Y: float64(waiting)})
-		rows.rows = append(rows.rows, []string{t.seconds(i), metric.Number(float64(in.Planned)), metric.Number(float64(in.Completed)), metric.Number(float64(waiting))})
+		rows.rows = append(rows.rows, []string{t.seconds(i), unit.Count(in.Planned), unit.Count(in.Completed), unit.Count(waiting)})
 	}
-	pic := chart.Chart{Alt: fmt.Sprintf("Uplinks on their way over time: %s at most", metric.Number(float64(most))), X: t.axis(),
+	pic := chart.Chart{Alt: fmt.Sprintf("Uplinks on their way over time: %s at most", unit.Count(most)), X: t.axis(),
 		Y: chart.Axis{Label: "uplinks", Zero: true, Format: short}, Series: []chart.Series{backlog}}
 	return picture{title: "Backlog over time", svg: pic.SVG(), table: rows,
 		how: "How many uplinks had been sent and had not arrived, those that never did left out. A line that keeps rising is a router that cannot keep up."}, known

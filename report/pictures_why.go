@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"contend/metric"
+	"contend/internal/unit"
 	"contend/report/chart"
+	"contend/report/plain"
 	"contend/why"
 )
 
@@ -45,7 +46,7 @@ func because(e why.Explanation) (picture, bool) {
 		Mark: []chart.Mark{{AlongX: true}}, Alt: strings.Join(whySentences(e), " ")}
 	times := workTimes(e)
 	for _, r := range e.Rows[:min(mostWork, len(e.Rows))] {
-		row := chart.Row{Name: clean(r.Name), Value: r.Value, Low: r.Low, High: r.High, Text: times.Signed(r.Value), Note: mostlyIn(r), Colour: 1}
+		row := chart.Row{Name: plain.Line(r.Name), Value: r.Value, Low: r.Low, High: r.High, Text: times.Signed(r.Value), Note: mostlyIn(r), Colour: 1}
 		if r.Value < 0 {
 			row.Colour = 2
 		}
@@ -54,15 +55,15 @@ func because(e why.Explanation) (picture, bool) {
 	if len(rows.Rows) == 0 {
 		return picture{}, false
 	}
-	return picture{title: fmt.Sprintf("Why %s differs from %s", clean(e.Candidate), clean(e.Baseline)), svg: rows.SVG(), table: whyTable(e, "work", e.Rows),
+	return picture{title: fmt.Sprintf("Why %s differs from %s", plain.Line(e.Candidate), plain.Line(e.Baseline)), svg: rows.SVG(), table: whyTable(e, "work", e.Rows),
 		how: strings.Join(whySentences(e), " ")}, true
 }
 
 const (
-	// mostFlames are those of a part, but of one of a lab: each has some 40 kB.
+	// mostFlames bounds those of a part; a part of a lab has one: each has about 40 kB.
 	mostFlames = 2
-	// deepest is how deep the last box of a flame graph is, and longestCall as much as is said of
-	// the name of a function.
+	// deepest is the depth of the last box of a flame graph, and longestCall bounds the name of a
+	// function.
 	deepest     = 60
 	longestCall = 100
 	// mostBoxes are those of all flame graphs of a part.
@@ -71,8 +72,8 @@ const (
 	mostCalledRows = 30
 )
 
-// flame has the calls in which a candidate spends CPU time, the largest of them, beside the
-// baseline, the first arm.
+// flame has the calls in which a candidate spends most CPU time, next to the baseline, the
+// first arm.
 func flame(calls []why.Call, arms []string, candidate, most int) (picture, bool) {
 	if len(calls) < 2 || calls[0].PerOp[candidate] <= 0 {
 		return picture{}, false
@@ -82,15 +83,15 @@ func flame(calls []why.Call, arms []string, candidate, most int) (picture, bool)
 	for _, c := range calls {
 		greatest = max(greatest, math.Abs(more(c)))
 	}
-	baseline, name := clean(arms[0]), clean(arms[candidate])
+	baseline, name := plain.Line(arms[0]), plain.Line(arms[candidate])
 	said := func(c why.Call) string {
-		return fmt.Sprintf("%s %s, %s %s: %s", name, metric.Duration(c.PerOp[candidate]), baseline, metric.Duration(c.PerOp[0]), signed(more(c)))
+		return fmt.Sprintf("%s %s, %s %s: %s", name, unit.Duration(c.PerOp[candidate]), baseline, unit.Duration(c.PerOp[0]), signed(more(c)))
 	}
 	picked := chart.Flame{Alt: "CPU time per op by call path: " + said(calls[0])}
 	least := leastOf(calls, candidate, most)
 	for i, begin := range why.Begins(calls, candidate) {
 		if c := calls[i]; c.Depth <= deepest && c.PerOp[candidate] > least {
-			picked.Boxes = append(picked.Boxes, chart.Box{Name: shortName(c.Function), Note: clip(clean(c.Function), longestCall) + ": " + said(c), Depth: c.Depth,
+			picked.Boxes = append(picked.Boxes, chart.Box{Name: shortName(c.Function), Note: plain.Clip(plain.Line(c.Function), longestCall) + ": " + said(c), Depth: c.Depth,
 				From: begin / whole, Wide: c.PerOp[candidate] / whole, More: more(c) / max(greatest, math.SmallestNonzeroFloat64)})
 		}
 	}
@@ -98,13 +99,13 @@ func flame(calls []why.Call, arms []string, candidate, most int) (picture, bool)
 	calls = slices.Clone(calls)
 	slices.SortStableFunc(calls, func(a, b why.Call) int { return cmp.Compare(math.Abs(more(b)), math.Abs(more(a))) })
 	for _, c := range calls[:min(len(calls), mostCalledRows)] {
-		rows.rows = append(rows.rows, []string{shortName(c.Function), metric.Duration(c.PerOp[0]), metric.Duration(c.PerOp[candidate]), signed(more(c))})
+		rows.rows = append(rows.rows, []string{shortName(c.Function), unit.Duration(c.PerOp[0]), unit.Duration(c.PerOp[candidate]), signed(more(c))})
 	}
 	return picture{title: fmt.Sprintf("Where %s spends CPU time", name), svg: picked.SVG(), table: rows, wide: true,
 		how: fmt.Sprintf("A box is a function with all that it called, below what called it, as wide as its CPU time per op. Orange: more than %s, blue: less. The table has the greatest differences.", baseline)}, true
 }
 
-// leastOf is the time of a call from which on no more than most take longer.
+// leastOf is a time that no more than most calls exceed.
 func leastOf(calls []why.Call, arm, most int) float64 {
 	var times []float64
 	for _, c := range calls {

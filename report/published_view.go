@@ -3,14 +3,14 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
+	"contend/internal/unit"
 	"contend/metric"
 	"contend/trial"
 )
 
-// published writes their figures beside ours, metric by metric. Levels that
-// this profile did not run are counted, not listed.
+// published writes published figures next to ours, metric by metric. Levels
+// that this profile did not run are counted, not listed.
 func published(v *view, p Published, cells []trial.Cell) {
 	v.head("Published next to measured: %s", p.Title)
 	v.say("Theirs: %s", p.Environment)
@@ -33,7 +33,7 @@ func published(v *view, p Published, cells []trial.Cell) {
 		if sideBySide {
 			block = pairs(of, arms)
 		}
-		// The name of the metric stands once, as the heading of its rows.
+		// The name of the metric is printed once, as the heading of its rows.
 		block[0][0], block[0][len(block[0])-1] = m.Words(), answer
 		t.rows = append(t.rows, block...)
 	}
@@ -80,7 +80,7 @@ func distinct[T comparable](rows []PublishedFigure, key func(PublishedFigure) T)
 	return list
 }
 
-// distinctKeys says whether no two figures would fall on the same place of a
+// distinctKeys reports whether no two figures would fall on the same place of a
 // table with the arms side by side.
 func distinctKeys(rows []PublishedFigure) bool {
 	type key struct {
@@ -123,7 +123,7 @@ func vus(n int) string {
 	if n == 0 {
 		return "-"
 	}
-	return strconv.Itoa(n)
+	return unit.Count(n)
 }
 
 // cells are ours, theirs and the ratio.
@@ -133,7 +133,7 @@ func (f PublishedFigure) cells() []string {
 		ours = f.Metric.Format(*f.Ours)
 	}
 	if f.Ratio != nil {
-		ratio = metric.Digits(*f.Ratio)
+		ratio = unit.Digits(*f.Ratio)
 	}
 	return []string{ours, f.Metric.Format(f.Theirs), ratio}
 }

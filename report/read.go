@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +13,11 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"contend/failure"
+	"contend/internal/unit"
 	"contend/load"
-	"contend/metric"
+	"contend/report/former"
+	"contend/report/plain"
 	"contend/search"
 	"contend/trial"
 	"contend/why"
@@ -71,7 +75,7 @@ func Read(r io.Reader) (*Document, error) {
 		return nil, err
 	}
 	if len(data) > maxBytes {
-		return nil, fmt.Errorf("longer than %s", metric.Bytes(maxBytes))
+		return nil, fmt.Errorf("longer than %s", unit.Bytes(maxBytes))
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // of an editor
 	if err := checkHead(data); err != nil {
@@ -87,10 +91,34 @@ func Read(r io.Reader) (*Document, error) {
 	d.Derive()
 	err = d.differs(data)
 	d.readFailures()
+	d.NextFor = cmp.Or(d.NextFor, former.Purpose(d.Next))
+	d.SettleFor = cmp.Or(d.SettleFor, former.Purpose(d.Settle))
 	return d, err
 }
 
-// checkHead refuses what is no document of these schemas before it is decoded.
+// readFailures adds values where the document has failures as texts alone.
+func (d *Document) readFailures() {
+	var arms []string
+	for _, a := range d.Arms {
+		arms = append(arms, a.Name)
+	}
+	fill := func(list *[]failure.Failure, text string) {
+		if text != "" && len(*list) == 0 {
+			*list = former.Failures(text, arms)
+		}
+	}
+	fill(&d.Failures, d.Failure)
+	for i := range d.Experiments {
+		fill(&d.Experiments[i].Failures, d.Experiments[i].Error)
+	}
+	for i := range d.Trials {
+		if of := d.Trials[i].Why; of != nil {
+			fill(&of.Failures, of.Failed)
+		}
+	}
+}
+
+// checkHead refuses text that is not a document of these schemas before it is decoded.
 func checkHead(data []byte) error {
 	var head struct {
 		Schema string `json:"schema"`
@@ -128,7 +156,7 @@ func endsInNS(key string) bool {
 	return len(runes) >= 3 && strings.EqualFold(string(runes[len(runes)-3:]), "_ns")
 }
 
-// problems are mistakes of a document, of which only the first are kept.
+// problems are mistakes of a document; only the first few are kept.
 type problems struct {
 	list []error
 	more int
@@ -145,7 +173,7 @@ func (p *problems) add(path, format string, args ...any) {
 		return
 	}
 	text := path + " " + fmt.Sprintf(format, args...)
-	p.list = append(p.list, errors.New(clean(text[:min(len(text), longestProblem)])))
+	p.list = append(p.list, errors.New(plain.Line(text[:min(len(text), longestProblem)])))
 }
 
 func (p *problems) err() error {

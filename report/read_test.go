@@ -17,7 +17,7 @@ import (
 )
 
 // set replaces the value that a path such as results[0].planned leads to, and
-// says whether there is one.
+// reports whether there is one.
 func set(tree any, path string, value any) bool {
 	keys := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
 	for i, key := range keys {
@@ -159,8 +159,8 @@ func TestFormerCodes(t *testing.T) {
 	}
 }
 
-// Beside what was published stands no rate of a part: 60 of 1060 are 6%.
-func TestIncompleteBesidePublished(t *testing.T) {
+// A part without a rate next to the published figures: 60 of 1060 are 6%.
+func TestIncompleteWithPublished(t *testing.T) {
 	r := closedResult("http://127.0.0.1:8080/", 1, 1000)
 	r.Planned, r.Unfinished = 1060, 60
 	r.Derive()

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"contend/expect"
 	"contend/finding"
+	"contend/internal/unit"
 	"contend/stat"
 	"contend/trial"
 	"contend/usl"
@@ -140,8 +140,14 @@ func (e Experiment) standing(answer []remark) standing {
 	return best
 }
 
-// remarks are what a part says: its comparisons, or else its sweeps, or its results.
+// remarks are what a part says: what was counted, or its comparisons, or else its sweeps, or its results.
 func (d *Document) remarks(at Place) []remark {
+	var remarks []remark
+	for _, c := range d.counted() {
+		if c.of.Place == at {
+			remarks = append(remarks, c.remark())
+		}
+	}
 	var list []Comparison
 	for _, c := range d.primary() {
 		if c.Place == at {
@@ -151,7 +157,6 @@ func (d *Document) remarks(at Place) []remark {
 	if len(list) > 0 {
 		return compared(list)
 	}
-	var remarks []remark
 	for _, c := range d.Curves {
 		if c.Place == at {
 			remarks = append(remarks, sweptRemark(c))
@@ -184,7 +189,7 @@ func sweptRemark(c Curve) remark {
 	if use.N.Interval != nil {
 		r.level = 1 - usl.Confidence
 	}
-	r.text = fmt.Sprintf("%suse concurrency %s: %s", of, ranged(use.N), perSec(use.Throughput))
+	r.text = fmt.Sprintf("%s%s %s: %s", of, either(c.Done(), "use concurrency", "so far concurrency"), ranged(use.N), unit.Rate(use.Throughput))
 	if at := atLevel(c.Curve, use.N.Value); at != nil {
 		r.text += ", median " + p50(at)
 	}
@@ -243,7 +248,7 @@ func (d *Document) figureRemark(e Experiment, f AnswerFigure) remark {
 		r.text = "No result (" + doubt.Code + "); measured, not usable: " + r.text
 		return r
 	}
-	r.means = e.besideTheirs(f)
+	r.means = e.nextToPublished(f)
 	return r
 }
 
@@ -263,27 +268,27 @@ func (d *Document) rangeOf(at Place, f AnswerFigure) (low, high float64, n int) 
 	return low, high, n
 }
 
-// besideTheirs sets a figure beside the published one, where that may be done.
-func (e Experiment) besideTheirs(f AnswerFigure) string {
+// nextToPublished adds the published figure to ours, where the two can be compared.
+func (e Experiment) nextToPublished(f AnswerFigure) string {
 	for _, p := range e.Published {
 		if may, _ := p.comparable(f.Metric); p.Part != f.Part || may != "yes" {
 			continue
 		}
 		for _, row := range p.Rows {
 			if row.Arm == f.Arm && row.Metric == f.Metric && row.Ratio != nil {
-				return fmt.Sprintf("Its %s is %s the published one.", f.Metric.Words(), setBeside(*row.Ratio))
+				return fmt.Sprintf("Its %s is %s the published one.", f.Metric.Words(), multiple(*row.Ratio))
 			}
 		}
 	}
 	return ""
 }
 
-// setBeside says a ratio: 4.01×, 0.0227×, 93.0% of.
-func setBeside(ratio float64) string {
-	if ratio >= asFactor || ratio <= 1.0/asFactor {
-		return factor(ratio)
+// multiple says a ratio: 4.01×, 0.0227×, 93% of.
+func multiple(ratio float64) string {
+	if unit.AsFactor(ratio) {
+		return unit.Factor(ratio)
 	}
-	return fmt.Sprintf("%.1f%% of", 100*ratio)
+	return unit.Percent(ratio) + " of"
 }
 
 // brokenAt says for which arms and levels an expectation failed.
@@ -298,7 +303,7 @@ func (d *Document) brokenAt(e Experiment, x expect.Expectation) string {
 		if byArm[c.Arm] == nil {
 			arms = append(arms, c.Arm)
 		}
-		byArm[c.Arm] = append(byArm[c.Arm], strconv.Itoa(c.Concurrency))
+		byArm[c.Arm] = append(byArm[c.Arm], unit.Count(c.Concurrency))
 	}
 	var where []string
 	for _, arm := range arms {
@@ -344,7 +349,7 @@ func (r reply) level() float64 {
 	return level
 }
 
-// counted says how many caveats of which code there are, what spoils most first.
+// counted says how many caveats there are of each code, the gravest first.
 func (f *findings) counted() string {
 	byCode := map[string]int{}
 	var codes []string

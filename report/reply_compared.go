@@ -9,12 +9,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"contend/internal/unit"
 	"contend/metric"
 	"contend/stat"
 	"contend/trial"
 )
 
-// mostSaid are the comparisons of a part that are said one by one.
+// mostSaid bounds the comparisons of a part that are listed one by one.
 const mostSaid = 3
 
 // compared says the comparisons of a part: those that are decided, then the inconclusive and the INVALID ones.
@@ -81,7 +82,7 @@ func atLevels(c trial.Comparison, levels []int) string {
 		text = " " + atConcurrency(c.Concurrency)
 	}
 	if c.ChangedOver != nil {
-		text += " and a constant " + perSec(c.ChangedOver.RatePerSec)
+		text += " and a constant " + unit.Rate(c.ChangedOver.RatePerSec)
 	}
 	return text
 }
@@ -106,7 +107,7 @@ func which(list []Comparison, levels []int) string {
 func texts(numbers []int) []string {
 	var list []string
 	for _, n := range numbers {
-		list = append(list, strconv.Itoa(n))
+		list = append(list, unit.Count(n))
 	}
 	return list
 }
@@ -182,7 +183,7 @@ func meaning(all, decided []Comparison) string {
 	winners := distinctOf(slices.DeleteFunc(slices.Clone(decided), func(c Comparison) bool { return c.Verdict == stat.Equivalent }), winner)
 	switch len(winners) {
 	case 0:
-		return fmt.Sprintf("Either will do: any difference is within %.3g%%.", 100*decided[0].Margin)
+		return fmt.Sprintf("Either will do: any difference is within %s.", unit.Percent(decided[0].Margin))
 	case 1:
 		return winners[0] + " is the better of the two here."
 	}

@@ -2,9 +2,9 @@ package report
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
+	"contend/internal/unit"
 	"contend/metric"
 	"contend/trial"
 )
@@ -25,7 +25,7 @@ func results(v *view, cells []trial.Cell) {
 		t.columns = append(t.columns, m.ShortWords())
 	}
 	for _, c := range cells {
-		row := labels(named, c.Arm, strconv.Itoa(c.Concurrency))
+		row := labels(named, c.Arm, unit.Count(c.Concurrency))
 		for _, m := range metrics {
 			row = append(row, figure(m, c))
 		}
@@ -37,7 +37,7 @@ func results(v *view, cells []trial.Cell) {
 	ofCells(cells).write(v)
 }
 
-// figure is a metric of a cell in words; - stands for one that it does not have.
+// figure is a metric of a cell in words; - if the cell does not have it.
 func figure(m metric.Name, c trial.Cell) string {
 	if value, ok := m.Beside(c.Result); ok {
 		return m.Format(value)
@@ -45,7 +45,7 @@ func figure(m metric.Name, c trial.Cell) string {
 	return "-"
 }
 
-// labels leaves out the arm where there is none.
+// labels leaves the arm out if it has no name.
 func labels(named bool, arm, vus string) []string {
 	if named {
 		return []string{arm, vus}
@@ -68,7 +68,7 @@ func errored(v *view, cells []trial.Cell, named bool) {
 	t := table{columns: append(labels(named, "variant", "concurrency"), "errored", "count", "first example")}
 	for _, c := range cells {
 		for _, row := range wrongTable("errored", kindsOf(c.Result)).rows {
-			t.rows = append(t.rows, append(labels(named, c.Arm, strconv.Itoa(c.Concurrency)), row...))
+			t.rows = append(t.rows, append(labels(named, c.Arm, unit.Count(c.Concurrency)), row...))
 		}
 	}
 	v.table(t)

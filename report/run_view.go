@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"contend/errkind"
+	"contend/internal/unit"
 	"contend/load"
 	"contend/metric"
+	"contend/report/plain"
 )
 
 // run writes a single result in full; of uplinks, with what belongs to them.
@@ -17,16 +19,19 @@ func run(v *view, r *load.Result, u *Uplink) {
 	v.head("%s", r.Target)
 	v.bullet("%s", arrivals(r, u))
 	v.bullet("concurrency %d, %s measured, stopped by: %s", r.Concurrency, window(r.Duration), r.Stopped)
+	for _, w := range r.Changes {
+		v.bullet("%s", w.Text)
+	}
 	if u == nil || !u.incomplete(r) { // else it is that of the uplinks that came
-		v.bullet("throughput %s/s (successful responses only)", metric.Number(r.ThroughputPerSec))
+		v.bullet("throughput %s/s (successful responses only)", unit.Number(r.ThroughputPerSec))
 	}
 	v.bullet("%s planned = %s completed + %s failed + %s errored + %s dropped + %s unfinished",
-		metric.Number(float64(r.Planned)), metric.Number(float64(r.Completed)), metric.Number(float64(r.Failed)), metric.Number(float64(r.ErroredTotal())),
-		metric.Number(float64(r.Dropped)), metric.Number(float64(r.Unfinished)))
+		unit.Count(r.Planned), unit.Count(r.Completed), unit.Count(r.Failed), unit.Count(r.ErroredTotal()),
+		unit.Count(r.Dropped), unit.Count(r.Unfinished))
 	if len(r.Statuses) > 0 {
 		v.bullet("answers by status: %s", statuses(r.Statuses))
 	}
-	v.bullet("%s in, %s out", metric.Bytes(float64(r.BytesIn)), metric.Bytes(float64(r.BytesOut)))
+	v.bullet("%s in, %s out", unit.Bytes(float64(r.BytesIn)), unit.Bytes(float64(r.BytesOut)))
 	v.bullet("%s", generator(r))
 	if text, known := server(r); known {
 		v.bullet("%s", text)
@@ -53,7 +58,7 @@ func arrivals(r *load.Result, u *Uplink) string {
 	case r.Model == load.OpenModel && r.Timer != "":
 		text := fmt.Sprintf("open model: arrivals %s, paced by the %s timer", r.Plan.Pacer, r.Timer)
 		if lag := r.StartLagAllowed; lag > 0 {
-			text += fmt.Sprintf(", started up to %s late to start together", metric.Duration(float64(lag)))
+			text += fmt.Sprintf(", started up to %s late to start together", unit.Duration(float64(lag)))
 		}
 		return text
 	case r.Model == load.OpenModel:
@@ -73,7 +78,7 @@ func window(d time.Duration) string {
 	if d >= 100*time.Second {
 		return d.Round(time.Second).String()
 	}
-	return metric.Duration(float64(d))
+	return unit.Duration(float64(d))
 }
 
 func times(r *load.Result) table {
@@ -88,7 +93,7 @@ func times(r *load.Result) table {
 		}
 		row := []string{h.Words}
 		for _, s := range metric.Statistics() {
-			row = append(row, metric.Duration(float64(s.Of(recorded))))
+			row = append(row, unit.Duration(float64(s.Of(recorded))))
 		}
 		t.rows = append(t.rows, row)
 	}
@@ -100,8 +105,8 @@ func requestTable(r *load.Result) table {
 	t := table{columns: []string{"request", "completed", "failed", "errored", "service mean", "p50", "p99"}}
 	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
 		n := r.Requests[name]
-		t.rows = append(t.rows, []string{clean(name), metric.Number(float64(n.Completed)), metric.Number(float64(n.Failed)), metric.Number(float64(n.Errored)),
-			metric.Duration(float64(n.Service.Mean())), metric.Duration(float64(n.Service.Quantile(0.5))), metric.Duration(float64(n.Service.Quantile(0.99)))})
+		t.rows = append(t.rows, []string{plain.Line(name), unit.Count(n.Completed), unit.Count(n.Failed), unit.Count(n.Errored),
+			unit.Duration(float64(n.Service.Mean())), unit.Duration(float64(n.Service.Quantile(0.5))), unit.Duration(float64(n.Service.Quantile(0.99)))})
 	}
 	return t
 }
@@ -119,7 +124,7 @@ const longestExample = 120
 // failures lists the causes of the failed answers.
 func failures(r *load.Result) (list []wrong) {
 	for _, f := range r.Faults {
-		list = append(list, wrong{clean(f.Cause()), f.Count, clip(clean(f.Example), longestExample)})
+		list = append(list, wrong{plain.Line(f.Cause()), f.Count, plain.Clip(plain.Line(f.Example), longestExample)})
 	}
 	return list
 }
@@ -135,7 +140,7 @@ func kindsOf(r *load.Result) (list []wrong) {
 	}
 	for _, kind := range kinds {
 		if n := r.Errored[kind]; n > 0 {
-			list = append(list, wrong{string(kind), n, clip(clean(r.Examples[kind]), longestExample)})
+			list = append(list, wrong{string(kind), n, plain.Clip(plain.Line(r.Examples[kind]), longestExample)})
 		}
 	}
 	return list
@@ -144,7 +149,7 @@ func kindsOf(r *load.Result) (list []wrong) {
 func wrongTable(what string, list []wrong) table {
 	t := table{columns: []string{what, "count", "first example"}}
 	for _, w := range list {
-		t.rows = append(t.rows, []string{w.what, metric.Number(float64(w.count)), w.example})
+		t.rows = append(t.rows, []string{w.what, unit.Count(w.count), w.example})
 	}
 	return t
 }
@@ -152,18 +157,18 @@ func wrongTable(what string, list []wrong) table {
 func statuses(byStatus map[int]int64) string {
 	var list []string
 	for _, status := range slices.Sorted(maps.Keys(byStatus)) {
-		list = append(list, fmt.Sprintf("%d: %s", status, metric.Number(float64(byStatus[status]))))
+		list = append(list, fmt.Sprintf("%d: %s", status, unit.Count(byStatus[status])))
 	}
 	return strings.Join(list, ", ")
 }
 
 func generator(r *load.Result) string {
-	text := fmt.Sprintf("generator: %.2f CPU seconds in %.2f s on %s", r.GeneratorCPUSec, r.Duration.Seconds(), engine(r))
+	text := fmt.Sprintf("generator: %s of CPU time in %s on %s", unit.Duration(1e9*r.GeneratorCPUSec), unit.Duration(float64(r.Duration)), engine(r))
 	if by := drivenBy(r); by != "" {
 		text += ", " + by
 	}
 	if r.GeneratorShare != nil {
-		text += fmt.Sprintf("; %.1f%% of each caller's cycle was spent in the generator", 100**r.GeneratorShare)
+		text += fmt.Sprintf("; %s of each caller's cycle was spent in the generator", unit.Percent(*r.GeneratorShare))
 	}
 	return text
 }
@@ -174,7 +179,7 @@ func server(r *load.Result) (text string, known bool) {
 	if !known {
 		return "", false
 	}
-	return fmt.Sprintf("server: %.2f CPU seconds, %s for each operation", r.Server.CPUSec, metric.Duration(perOp)), true
+	return fmt.Sprintf("server: %s of CPU time, %s for each operation", unit.Duration(1e9*r.Server.CPUSec), unit.Duration(perOp)), true
 }
 
 // engine says what drove the VUs.
@@ -184,7 +189,7 @@ func engine(r *load.Result) string {
 	}
 	text := plural(r.GeneratorCores, "core")
 	if r.EngineReason != "" {
-		text += fmt.Sprintf(" (a goroutine for each caller, not event loops: %s)", clean(r.EngineReason))
+		text += fmt.Sprintf(" (a goroutine for each caller, not event loops: %s)", plain.Line(r.EngineReason))
 	}
 	return text
 }

@@ -28,7 +28,7 @@ func TestScatterIsSaid(t *testing.T) {
 	}
 	text := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{
-		"2.0–12% from block to block", "1.0% from one start of the servers to the next", "of a round 50% comes with the start",
+		"2% to 12.3% from block to block", "1% from one start of the servers to the next", "of a round 50% comes with the start",
 		"looked at 2 times between blocks: 98.0 ns to 447 ns from core to core", "5.20 µs for a wake-up",
 		"explain up to 40% of the variance of the blocks",
 	} {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"contend/metric"
+	"contend/internal/unit"
 	"contend/probe"
 	"contend/trial"
 )
@@ -54,20 +54,13 @@ func (d *Document) probes(at Place) []trial.Probe {
 	return list
 }
 
-// percents writes a range of shares: 4.1–12%.
+// percents writes a range of shares: 4.12% to 12.5%.
 func percents(shares []float64) string {
-	low, high := twoDigits(100*slices.Min(shares)), twoDigits(100*slices.Max(shares))
+	low, high := unit.Percent(slices.Min(shares)), unit.Percent(slices.Max(shares))
 	if low != high {
-		low += "–" + high
+		low += " to " + high
 	}
-	return low + "%"
-}
-
-func twoDigits(x float64) string {
-	if x < 9.95 {
-		return fmt.Sprintf("%.1f", x)
-	}
-	return fmt.Sprintf("%.0f", x)
+	return low
 }
 
 // probed writes the range of a figure of the probes that have it.
@@ -81,7 +74,7 @@ func probed(samples []probe.Sample, read func(probe.Sample) time.Duration) strin
 	if len(known) == 0 {
 		return "unknown"
 	}
-	low, high := metric.Duration(float64(slices.Min(known))), metric.Duration(float64(slices.Max(known)))
+	low, high := unit.Duration(float64(slices.Min(known))), unit.Duration(float64(slices.Max(known)))
 	if low != high {
 		low += " to " + high
 	}

@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"contend/finding"
+	"contend/report/plain"
 	"contend/stat"
 )
 
 // A Look is how a terminal shows a screen. The zero value is UTF-8 without colour.
 type Look struct {
 	ASCII  bool // for a locale that is not UTF-8
-	Colour bool // the first line has the colour of its verdict, which it says in words, too
+	Colour bool // the first line has the colour of its verdict, which it names as well
 	Width  int  // columns of the terminal; 0 or more than 100: 100
 }
 
@@ -26,10 +27,10 @@ type screen struct {
 	view            // what is below these
 	also   []string // caveats without a code, above the others
 	care   *findings
-	next   string // what to do next
-	steps  []step // in its place, where there are several
+	next   Step   // what to do next
+	steps  []Step // used instead of next if there are several
 	hidden int    // notes that only the whole view has
-	inAll  string // of several answers, INVALID with the codes of those that are refused; "": none
+	inAll  string // for several answers: the INVALID summary; "" if none is INVALID
 }
 
 // A mood decides the colour of the first line.
@@ -68,7 +69,7 @@ func (d *Document) Brief(w io.Writer, look Look) error {
 	default:
 		first = s.inShort()
 	}
-	_, err := io.WriteString(w, look.coloured(look.line(clean(first), math.MaxInt), s.mood)+"\n")
+	_, err := io.WriteString(w, look.coloured(look.line(plain.Line(first), math.MaxInt), s.mood)+"\n")
 	return err
 }
 
@@ -95,7 +96,7 @@ func (d *Document) text() string {
 	return b.String()
 }
 
-// screen is the page of what the document is about; nil: it has none. What an interruption left
+// screen is the page of what the document is about; nil: it has none. After an interruption it
 // says so first; the second line ends with where the load generator and the servers ran.
 func (d *Document) screen() *screen {
 	if d.isLab() {
@@ -108,12 +109,12 @@ func (d *Document) screen() *screen {
 	if d.wasInterrupted() {
 		s.first = soFar + s.first
 	}
-	s.trust += d.Environment.CPUs.placed()
+	s.trust += d.placed()
 	return s
 }
 
 func (d *Document) wasInterrupted() bool {
-	return slices.ContainsFunc(d.Experiments, Experiment.interrupted)
+	return slices.ContainsFunc(d.Experiments, Experiment.interrupted) || slices.ContainsFunc(d.Curves, func(c Curve) bool { return c.Interrupted })
 }
 
 const soFar = "Interrupted; so far: "
@@ -122,7 +123,7 @@ func (d *Document) page() *screen {
 	switch {
 	case d.failure() != "":
 		return d.failedScreen()
-	case len(d.primary()) > 0:
+	case len(d.counted())+len(d.primary()) > 0:
 		return d.compareScreen()
 	case len(d.Curves) > 0 && len(d.Experiments) == 0:
 		return d.sweepScreen(d.Curves[0].Curve)
@@ -140,7 +141,7 @@ func (d *Document) page() *screen {
 		return d.runScreen(d.Results[0].Cell)
 	case d.wasInterrupted():
 		return &screen{first: "nothing to compare", trust: "INCONCLUSIVE: no variant ran often enough for a comparison",
-			mood: doubted, care: new(findings), next: "run the same command again, and let it end"}
+			mood: doubted, care: new(findings), next: advise("run the same command again, and let it end")}
 	}
 	return nil
 }
@@ -159,7 +160,7 @@ func (s *screen) lines(most int) []string {
 		lines = append(lines, wrappedTo("! "+text, most)...)
 	}
 	for _, w := range list[:shown] {
-		lines = append(lines, "! "+clean(w.Code+": "+w.Short()))
+		lines = append(lines, "! "+plain.Line(s.care.line(w)))
 	}
 	if rest > 0 {
 		lines = append(lines, "  "+plural(rest, "note")+": add --full")
@@ -173,7 +174,8 @@ func (s *screen) lines(most int) []string {
 	return lines
 }
 
-// lines are those of a page on a terminal so many columns wide.
+// lines are those of a page on a terminal so many columns wide. The status above them decides
+// whether an empty line comes first: an empty one takes its place here, and is left out again.
 func (v *view) lines(most int) []string {
 	var b strings.Builder
 	head := view{append([]element{{kind: validity}}, v.elements...)}
@@ -192,11 +194,11 @@ func (s *screen) write(v *view) {
 		v.add(caution, onPage, "%s", []any{text})
 	}
 	for _, w := range s.marked() {
-		v.add(caution, onPage, "%s", []any{w.Code + ": " + w.Short()})
+		v.add(caution, onPage, "%s", []any{s.care.line(w)})
 	}
 	for _, next := range s.todo() {
-		if !strings.HasPrefix(next.purpose, addFull) && !strings.HasPrefix(next.purpose, everyNumber) {
-			v.elements = append(v.elements, element{kind: advised, text: clean(next.purpose), also: clean(next.command)})
+		if !strings.HasPrefix(next.Purpose, addFull) && !strings.HasPrefix(next.Purpose, EveryNumber) {
+			v.elements = append(v.elements, element{kind: advised, text: plain.Line(next.Purpose), also: plain.Line(next.Command)})
 		}
 	}
 }
@@ -204,8 +206,16 @@ func (s *screen) write(v *view) {
 // addFull begins the advice to see what is written here.
 const addFull = "add --full for "
 
-// everyNumber begins what a command with --full is for.
-const everyNumber = "see every number"
+// EveryNumber begins what a command with --full is for, and the others are what commands are for that several pages
+// advise.
+const (
+	EveryNumber   = "see every number"
+	MeasureLonger = "measure longer"
+	FindBest      = "find the best concurrency"
+	FindRate      = "find the highest rate that meets a goal"
+	AllDesigns    = "compare all designs"
+	compareTwo    = "compare two, with a confidence interval"
+)
 
 // marked are the caveats.
 func (s *screen) marked() []located {
@@ -219,29 +229,23 @@ func (s *screen) countCaveats(valid string) {
 	}
 }
 
-// A step is what to do next: advice, or what a command is for and the command.
-type step struct{ purpose, command string }
-
 // todo are the steps of a page.
-func (s *screen) todo() []step {
-	if len(s.steps) > 0 || s.next == "" {
+func (s *screen) todo() []Step {
+	if len(s.steps) > 0 || s.next == (Step{}) {
 		return s.steps
 	}
-	if words := shellWords(s.next); len(words) > 1 && words[0] == "contend" {
-		return []step{{purposeOf(words), s.next}}
-	}
-	return []step{{purpose: s.next}}
+	return []Step{s.next}
 }
 
 // lines are the purpose and, on lines of its own, the command, or what is new of it where it is too long.
-func (s step) lines(most int) []string {
-	purpose := "Next: " + clean(s.purpose)
-	if s.command == "" {
+func (s Step) lines(most int) []string {
+	purpose := "Next: " + plain.Line(s.Purpose)
+	if s.Command == "" {
 		return wrappedTo(purpose, most)
 	}
-	words := shellWords(clean(s.command))
+	words := shellWords(plain.Line(s.Command))
 	lines := pasted(words, textWidth)
-	if len(lines) <= mostPasted && !slices.ContainsFunc(lines, func(line string) bool { return width(line) > textWidth }) || len(words) < 5 {
+	if len(lines) <= mostPasted && !slices.ContainsFunc(lines, func(line string) bool { return plain.Width(line) > textWidth }) || len(words) < 5 {
 		return append(wrappedTo(purpose, most), pasted(words, most)...)
 	}
 	flag := words[2] // what is new is in front
@@ -249,39 +253,6 @@ func (s step) lines(most int) []string {
 		flag += " " + words[3]
 	}
 	return wrappedTo(fmt.Sprintf("%s: the same command with %s", purpose, flag), most)
-}
-
-// purposeOf says what a command line that a page advises is for.
-func purposeOf(words []string) string {
-	first, value := "", "" // what is new is in front
-	if len(words) > 3 {
-		first, value = words[2], words[3]
-	}
-	switch command := words[1]; {
-	case first == "--full":
-		return everyNumber
-	case first == "-d":
-		return "measure longer"
-	case command == "sweep" && first == "--rate":
-		return "find the highest rate that meets a goal"
-	case command == "sweep":
-		return "find the best concurrency"
-	case command == "run" && first == "--rate":
-		return "see the response times at that rate in full"
-	case command == "run" && first == "-c":
-		return "measure that level alone"
-	case command == "compare" && value == "1,10,100":
-		return "see whether it holds at other concurrencies"
-	case command == "compare":
-		return "compare two, with a confidence interval"
-	case command == "guard", command == "pipe":
-		return "compare all designs"
-	case command == "calibrate":
-		return "measure more comparisons of equal servers"
-	case command == "lab":
-		return "measure longer what is inconclusive"
-	}
-	return "run this"
 }
 
 // mostPasted are the lines of a command line on a page.
@@ -292,7 +263,7 @@ func pasted(words []string, most int) []string {
 	lines := []string{"  " + words[0]}
 	for _, word := range words[1:] {
 		last := len(lines) - 1
-		if width(lines[last])+1+width(word) <= most-len(` \`) {
+		if plain.Width(lines[last])+1+plain.Width(word) <= most-len(` \`) {
 			lines[last] += " " + word
 			continue
 		}
@@ -302,7 +273,7 @@ func pasted(words []string, most int) []string {
 	return lines
 }
 
-// shellWords are the words of a command line as they stand there, quoted.
+// shellWords are the words of a command line with their quotes.
 func shellWords(command string) []string {
 	var words []string
 	quoted, escaped := false, false
@@ -323,12 +294,13 @@ func shellWords(command string) []string {
 	return append(words, command[begin:])
 }
 
-// wrappedTo are the lines of a text that may take three, at a width of at most textWidth, where it may take more.
+// wrappedTo breaks a text at most columns, after clipping it to three lines of full width: breaking them between words
+// leaves about ten columns of each empty.
 func wrappedTo(text string, most int) []string {
-	return indented(clip(clean(text), 3*textWidth-30), "", most)
+	return indented(plain.Clip(plain.Line(text), 3*(textWidth-10)), "", most)
 }
 
-// indented are the lines of a text at a width, the first behind an indent and the others behind two blanks.
+// indented are the lines of a text at a width, the first after an indent and the others after two blanks.
 func indented(text, indent string, most int) []string {
 	var b strings.Builder
 	wrap(&b, text, indent, "  ", most)
@@ -351,9 +323,9 @@ func (l Look) write(w io.Writer, lines []string, m mood) error {
 
 // line is a line of at most so many characters, in the alphabet of the terminal.
 func (l Look) line(text string, most int) string {
-	text = clip(strings.TrimRight(printable(text), " "), most)
+	text = plain.Clip(strings.TrimRight(plain.Printable(text), " "), most)
 	if l.ASCII {
-		text = strings.ReplaceAll(clip(toASCII.Replace(text), most), "…", ".")
+		text = strings.ReplaceAll(plain.Clip(toASCII.Replace(text), most), "…", ".")
 	}
 	return text
 }
@@ -381,6 +353,9 @@ func (v *view) standFor(arms []Arm) {
 	t := table{columns: []string{"", ""}}
 	for _, a := range arms {
 		t.rows = append(t.rows, []string{a.Name, a.Does})
+	}
+	if len(arms) > 0 && arms[0].URL != "" { // all of a page have the same
+		t.rows = append(t.rows, []string{"at", arms[0].URL})
 	}
 	v.rows(t)
 }

@@ -5,26 +5,28 @@ import (
 	"slices"
 	"strings"
 
+	"contend/internal/unit"
 	"contend/metric"
+	"contend/report/plain"
 	"contend/stat"
 	"contend/trial"
 )
 
-// besideMetrics are those shown of both arms, if they were compared.
-var besideMetrics = []metric.Name{metric.Throughput, metric.ResponseP50, metric.ResponseP99, metric.ServerCPUPerOp}
+// shownMetrics are those shown of both arms, if they were compared.
+var shownMetrics = []metric.Name{metric.Throughput, metric.ResponseP50, metric.ResponseP99, metric.ServerCPUPerOp}
 
-// beside are the figures of both arms, and what is known of their difference: of the metrics
-// above, and of percentiles. The candidate's figure is the baseline's,
-// changed by the difference; where nothing was compared both are as measured.
-func (d *Document) beside(primary Comparison) table {
+// bothArms are the figures of both arms and their difference: of the metrics above, and of
+// percentiles. The candidate's figure is the baseline's, changed by the difference; where
+// nothing was compared both are as measured.
+func (d *Document) bothArms(primary Comparison) table {
 	compared, rows := map[metric.Name][]string{}, map[metric.Name][]string{}
 	for _, c := range d.Comparisons {
 		if c.Place != primary.Place || c.Candidate != primary.Candidate || c.Concurrency != primary.Concurrency ||
 			(c.ChangedOver == nil) != (primary.ChangedOver == nil) {
 			continue
 		}
-		compared[c.Metric] = []string{c.Metric.Words(), orNone(measured(c.Comparison, c.BaselineValue)), orNone(measured(c.Comparison, c.CandidateValue)), besides(c.Comparison)}
-		if c.Primary || slices.Contains(besideMetrics, c.Metric) {
+		compared[c.Metric] = []string{c.Metric.Words(), orNone(measured(c.Comparison, c.BaselineValue)), orNone(measured(c.Comparison, c.CandidateValue)), differenceIn(c.Comparison)}
+		if c.Primary || slices.Contains(shownMetrics, c.Metric) {
 			rows[c.Metric] = compared[c.Metric]
 		}
 	}
@@ -38,14 +40,14 @@ func (d *Document) beside(primary Comparison) table {
 		}
 	}
 	t := table{columns: []string{either(primary.Verdict == stat.Invalid, "measured, not usable", ""), primary.Baseline, primary.Candidate, comparedWith(primary)}}
-	for _, m := range slices.Concat([]metric.Name{primary.Metric, metric.Throughput}, ladderMetrics, besideMetrics) {
+	for _, m := range slices.Concat([]metric.Name{primary.Metric, metric.Throughput}, ladderMetrics, shownMetrics) {
 		if rows[m] != nil {
 			t.rows = append(t.rows, rows[m])
 			delete(rows, m)
 		}
 	}
 	for _, r := range primary.differing() {
-		t.rows = append(t.rows, []string{clean(r.Name), metric.Duration(r.BaselineMean), metric.Duration(r.BaselineMean * r.Ratio),
+		t.rows = append(t.rows, []string{plain.Line(r.Name), unit.Duration(r.BaselineMean), unit.Duration(r.BaselineMean * r.Ratio),
 			ofMetric(ofRequests).changed(r.Effect)})
 	}
 	return grouped(t)
@@ -72,7 +74,7 @@ func grouped(t table) table {
 
 // comparedWith heads the differences, with the names of both where there is room.
 func comparedWith(c Comparison) string {
-	if head := clean(c.Candidate + " compared with " + c.Baseline); width(head) <= mostOfHead {
+	if head := plain.Line(c.Candidate + " compared with " + c.Baseline); plain.Width(head) <= mostOfHead {
 		return head
 	}
 	return "difference"
@@ -81,7 +83,7 @@ func comparedWith(c Comparison) string {
 // mostOfHead is how wide that may be.
 const mostOfHead = 40
 
-// ofRequests is a metric in whose words a difference of the service times of a request is told.
+// ofRequests is the metric whose words describe a difference of the service times of a request.
 const ofRequests = metric.ResponseP50
 
 // mostRequests are the named requests that are shown.
@@ -96,7 +98,7 @@ func (c Comparison) differing() []trial.RequestEffect {
 	return list[:min(len(list), mostRequests)]
 }
 
-// orNone says in a word that there is no figure.
+// orNone replaces a missing figure by a word.
 func orNone(figure string) string {
 	if figure == "-" {
 		return "none"
@@ -130,7 +132,7 @@ func (d *Document) percentileOf(primary Comparison, m metric.Name) (row []string
 	return append(row, "not compared"), true
 }
 
-func besides(c trial.Comparison) string {
+func differenceIn(c trial.Comparison) string {
 	switch {
 	case c.Verdict == stat.Invalid:
 		return "invalid"
@@ -139,7 +141,7 @@ func besides(c trial.Comparison) string {
 	case c.Verdict == stat.Inconclusive:
 		return fmt.Sprintf("inconclusive (%s)", ofMetric(c.Metric).interval(c.Effect))
 	case c.Verdict == stat.Equivalent:
-		return fmt.Sprintf("equal within ±%.3g%%", 100*c.Margin)
+		return "equal within ±" + unit.Percent(c.Margin)
 	}
 	return ofMetric(c.Metric).changed(c.Effect)
 }

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"contend/report/plain"
 )
 
-// gutter stands between the columns of a table, and mostOfWord is how wide one for a name
-// or a verdict may be.
+// gutter separates the columns of a table, and mostOfWord is how wide a column of names
+// or verdicts may be.
 const (
 	gutter     = "  "
 	mostOfWord = 24
@@ -46,20 +48,20 @@ func (v *view) broken(r reply) {
 	}
 }
 
-// label sets a text beside its label, and a remark at the end of the line; it leaves out what has no text.
+// label writes a label, its text, and a remark at the end of the line; it writes nothing without a text.
 func (v *view) label(label, text, remark string) {
-	if text = clean(text); text != "" {
-		v.elements = append(v.elements, element{kind: labelled, label: printable(label), text: text, also: remark})
+	if text = plain.Line(text); text != "" {
+		v.elements = append(v.elements, element{kind: labelled, label: plain.Printable(label), text: text, also: remark})
 	}
 }
 
 // labelled are the lines of a label and its text, at most mostOfRow of them, and what the first ends with where
 // there is room.
 func (e element) labelled(most int) []string {
-	wide := max(labelWidth, width(e.label)+len(gutter))
+	wide := max(labelWidth, plain.Width(e.label)+len(gutter))
 	lines := row([]string{"", e.text}, []int{wide - len(gutter), max(1, most-wide)}, mostOfRow)
 	lines[0] = e.label + lines[0][min(len(e.label), len(lines[0])):]
-	if room := most - width(lines[0]) - width(e.also); e.also != "" && len(lines) == 1 && room >= len(gutter) {
+	if room := most - plain.Width(lines[0]) - plain.Width(e.also); e.also != "" && len(lines) == 1 && room >= len(gutter) {
 		lines[0] += strings.Repeat(" ", room) + e.also
 	} else if e.also != "" {
 		lines = append(lines, element{label: gutter + "status", text: e.also}.labelled(most)...)
@@ -67,7 +69,7 @@ func (e element) labelled(most int) []string {
 	return lines
 }
 
-// sentence is a label with its text elsewhere.
+// sentence joins a label and its text for use outside a table.
 func (e element) sentence() string {
 	if e.also != "" {
 		return fmt.Sprintf("%s: %s (%s)", strings.TrimSpace(e.label), e.text, e.also)
@@ -81,10 +83,10 @@ func row(cells []string, widths []int, most int) []string {
 	columns := make([][]string, len(cells))
 	height := 0
 	for i, cell := range cells {
-		columns[i] = broken(clean(cell), widths[i], "")
+		columns[i] = broken(plain.Line(cell), widths[i], "")
 		if len(columns[i]) > most {
 			columns[i] = columns[i][:most]
-			columns[i][most-1] = clip(columns[i][most-1]+"…", widths[i])
+			columns[i][most-1] = plain.Clip(columns[i][most-1]+"…", widths[i])
 		}
 		height = max(height, len(columns[i]))
 	}
@@ -98,7 +100,7 @@ func row(cells []string, widths []int, most int) []string {
 			if i > 0 {
 				lines[n] += gutter
 			}
-			lines[n] += text + strings.Repeat(" ", max(0, widths[i]-width(text)))
+			lines[n] += text + strings.Repeat(" ", max(0, widths[i]-plain.Width(text)))
 		}
 		lines[n] = strings.TrimRight(lines[n], " ")
 	}

@@ -6,7 +6,7 @@ import (
 
 	"contend/calibrate"
 	"contend/finding"
-	"contend/metric"
+	"contend/internal/unit"
 	"contend/stat"
 )
 
@@ -17,24 +17,24 @@ func (d *Document) calibrateScreen() *screen {
 	s.first = c.sees()
 	trustworthy, again := c.alarmed()
 	s.trust = trustworthy
-	s.next = "contend compare http://localhost:8081/ http://localhost:8082/"
+	s.next = Step{compareTwo, "contend compare http://localhost:8081/ http://localhost:8082/"}
 	switch {
 	case c.Alarms.Comparisons == 0:
 		s.mood, s.next = doubted, c.advice()
 	case again:
-		s.mood, s.next = doubted, fmt.Sprintf("contend calibrate -c %d --experiments %d", append(c.Design.Levels, 1)[0], tellingExperiments)
+		s.mood, s.next = doubted, Step{"measure more comparisons of equal servers", fmt.Sprintf("contend calibrate -c %d --experiments %d", append(c.Design.Levels, 1)[0], tellingExperiments)}
 	}
 	t := table{columns: []string{"", "smallest detected", "finds equal servers EQUIVALENT"}}
 	for _, v := range c.Visible {
 		smallest := "none"
 		if v.Smallest > 0 {
-			smallest = plain(v.Smallest)
+			smallest = unit.Percent(v.Smallest)
 		}
 		t.rows = append(t.rows, []string{v.Metric.Words(), smallest, c.equal(v)})
 	}
 	s.rows(t)
 	if len(c.Lengths) > 0 {
-		s.aside("Blocks of %s vary least; contend compare will use them", metric.Duration(float64(c.Design.Block)))
+		s.aside("Blocks of %s vary least; contend compare will use them", unit.Duration(float64(c.Design.Block)))
 	}
 	for _, n := range d.Notes {
 		s.aside("%s", n)
@@ -51,12 +51,12 @@ func (c *Calibration) sees() string {
 	case c.Visible[0].Smallest == 0:
 		return fmt.Sprintf("%s detects no difference in %s", comparison, c.Visible[0].Metric.Words())
 	}
-	return fmt.Sprintf("%s detects differences in %s of %s and above", comparison, c.Visible[0].Metric.Words(), plain(c.Visible[0].Smallest))
+	return fmt.Sprintf("%s detects differences in %s of %s and above", comparison, c.Visible[0].Metric.Words(), unit.Percent(c.Visible[0].Smallest))
 }
 
-// An interval of the rate of false alarms that reaches so many times the rate that is to be
-// expected does not tell whether it is that; tellingExperiments, should none of them be a
-// false alarm, have one that reaches less at 95% confidence (17 would).
+// tooWide: an interval of the rate of false alarms that reaches so many times the expected
+// rate does not show whether it is that rate. tellingExperiments have an interval that
+// reaches less at 95% confidence, if none of them is a false alarm (17 would).
 const (
 	tooWide            = 4
 	tellingExperiments = 40
@@ -73,27 +73,27 @@ func (c *Calibration) alarmed() (text string, again bool) {
 	}
 	expected := 1 - c.Design.Confidence
 	said := fmt.Sprintf("%d of %s of equal servers", a.Alarms, plural(a.Comparisons, "comparison"))
-	percent := fmt.Sprintf("%s %s to %s", ci(expected), plain(a.Low), plain(a.High))
+	percent := fmt.Sprintf("%s %s to %s", ci(expected), unit.Percent(a.Low), unit.Percent(a.High))
 	rest := ""
 	if a.Invalid > 0 {
 		rest = fmt.Sprintf("; %d INVALID%s", a.Invalid, c.refusals())
 	}
 	switch {
 	case a.Low > expected:
-		return fmt.Sprintf("Do not use verdicts from this machine: %s gave a false alarm (%s); %s is expected%s", said, percent, plain(expected), rest), true
+		return fmt.Sprintf("Do not use verdicts from this machine: %s gave a false alarm (%s); %s is expected%s", said, percent, unit.Percent(expected), rest), true
 	case a.High > tooWide*expected:
 		return fmt.Sprintf("Preliminary: %s gave a false alarm, too few to know the rate (%s)%s", said, percent, rest), true
 	}
-	return fmt.Sprintf("Valid: %s gave a false alarm (%s); about %s is expected%s", said, percent, plain(expected), rest), false
+	return fmt.Sprintf("Valid: %s gave a false alarm (%s); about %s is expected%s", said, percent, unit.Percent(expected), rest), false
 }
 
-// equal says whether two equal arms are found to be equal by a metric, and when.
+// equal reports whether two equal arms are found to be equal by a metric, and when.
 func (c *Calibration) equal(v calibrate.Visible) string {
 	margin := c.Design.MarginOf(v.Metric)
-	within := fmt.Sprintf("within ±%.3g%%", 100*margin)
+	within := "within ±" + unit.Percent(margin)
 	rounds := v.RoundsToEqual(margin, c.Design.Confidence)
 	if rounds == 0 {
-		return fmt.Sprintf("%s: not within %s rounds", within, metric.Number(calibrate.MostRounds))
+		return fmt.Sprintf("%s: not within %s rounds", within, unit.Number(calibrate.MostRounds))
 	}
 	text := fmt.Sprintf("%s after about %s", within, plural(rounds, "round"))
 	if takes := time.Duration(rounds) * c.RoundTakes(); takes > 0 {
@@ -106,11 +106,11 @@ func (c *Calibration) equal(v calibrate.Visible) string {
 }
 
 // advice says what to do where all comparisons were refused.
-func (c *Calibration) advice() string {
+func (c *Calibration) advice() Step {
 	for _, found := range c.Comparisons {
 		if found.Primary && found.Verdict == stat.Invalid && found.Reason != nil {
-			return finding.Advice(found.Reason.Code)
+			return advise(finding.Advice(found.Reason.Code))
 		}
 	}
-	return "contend calibrate"
+	return Step{"measure more comparisons of equal servers", "contend calibrate"}
 }

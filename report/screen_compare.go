@@ -8,16 +8,22 @@ import (
 	"strings"
 
 	"contend/finding"
+	"contend/internal/unit"
 	"contend/load"
 	"contend/metric"
+	"contend/report/plain"
 	"contend/stat"
 	"contend/trial"
 )
 
 // compareScreen answers which of two or more is faster, by how much.
 func (d *Document) compareScreen() *screen {
+	if len(d.counted()) > 0 {
+		return d.countScreen()
+	}
 	list := d.primary()
-	s := &screen{care: d.compareCare(), hidden: len(d.Notes), mood: moodOf(list), next: d.afterComparing(list)}
+	s := &screen{care: d.compareCare(), hidden: len(d.Notes), mood: moodOf(list)}
+	s.next = d.afterComparing(s, list)
 	if len(list) == 1 {
 		s.first = sentence(list[0].Comparison)
 		s.trust = trust(list[0].Comparison, len(s.marked()))
@@ -47,6 +53,8 @@ func (d *Document) compareScreen() *screen {
 		return s
 	}
 	s.asides(whyAtRate(list))
+	s.asides(d.atOnce(list))
+	s.asides(d.killed())
 	if scale := axisOf(list); len(list) == 1 {
 		s.onlyOne(d, list[0], scale)
 	} else {
@@ -56,15 +64,37 @@ func (d *Document) compareScreen() *screen {
 	return s
 }
 
+// atOnce says that variants were driven at the same time though nobody asked for it.
+func (d *Document) atOnce(list []Comparison) []string {
+	for _, c := range list {
+		if slices.ContainsFunc(d.Trials, func(t Trials) bool { return t.Place == c.Place && slices.Contains(t.AtOnce, c.Concurrency) }) {
+			return []string{"the servers respond slowly and hardly use the CPU, so they were driven at the same time after the first round"}
+		}
+	}
+	return nil
+}
+
+// killed says which servers ignored SIGTERM.
+func (d *Document) killed() (lines []string) {
+	for _, e := range d.Experiments {
+		for _, w := range e.Warnings {
+			if w.Is(finding.Killed) {
+				lines = append(lines, w.Text)
+			}
+		}
+	}
+	return lines
+}
+
 // onlyOne is what the page of one comparison has of it.
 func (s *screen) onlyOne(d *Document, c Comparison, scale axis) {
-	if width(s.first) <= textWidth {
+	if plain.Width(s.first) <= textWidth {
 		s.draw(onAxis(c.Comparison, scale)...)
 	}
 	if c.Reason.Is(finding.Errors) {
 		s.asides(d.wrongOf(c))
 	}
-	s.rows(d.beside(c))
+	s.rows(d.bothArms(c))
 }
 
 // wrongOf says what went wrong most often with either side.
@@ -91,7 +121,7 @@ func moodOf(list []Comparison) mood {
 	return good
 }
 
-// trust is the status of the comparison, of which the page marks so many caveats: its verdict, and how it was made.
+// trust is the status of the comparison: its verdict, the number of caveats that the page marks, and how it was made.
 func trust(c trial.Comparison, caveats int) string {
 	rounds := plural(c.Rounds, "round")
 	switch {
@@ -188,7 +218,7 @@ func summary(list []Comparison) (first, trust string) {
 		return fmt.Sprintf("No result in any of %d comparisons", len(list)), trust
 	}
 	most := slices.MaxFunc(believed, func(a, b Comparison) int { return cmp.Compare(max(a.Ratio, 1/a.Ratio), max(b.Ratio, 1/b.Ratio)) })
-	return fmt.Sprintf("%s %s; %s below", sentence(most.Comparison), at(most.Comparison), plural(len(list)-1, "other")), trust
+	return fmt.Sprintf("%s%s %s; %s below", ahead(list, believed), sentence(most.Comparison), at(most.Comparison), plural(len(list)-1, "other")), trust
 }
 
 // refusals has INVALID with the codes of all that are.
@@ -217,7 +247,7 @@ func (d *Document) typed(list []Comparison) []Arm {
 	var arms []Arm
 	for _, name := range names {
 		if i := slices.IndexFunc(d.Results, func(r Result) bool { return r.Arm == name }); i >= 0 {
-			arms = append(arms, Arm{name, d.Results[i].Target})
+			arms = append(arms, Arm{Name: name, Does: d.Results[i].Target})
 		}
 	}
 	return arms
@@ -235,10 +265,10 @@ func onAxis(c trial.Comparison, scale axis) []string {
 		legend = "  ─ " + ci(c.Level)
 	}
 	if strings.ContainsAny(drawn, "├┤") {
-		legend += fmt.Sprintf("  ├ ┤ ±%.3g%%", 100*c.Margin)
+		legend += "  ├ ┤ ±" + unit.Percent(c.Margin)
 	}
 	for _, name := range []string{c.Candidate, "measured"} {
-		if full := line + "  ● " + clean(name) + legend; width(full) <= textWidth {
+		if full := line + "  ● " + plain.Line(name) + legend; plain.Width(full) <= textWidth {
 			return []string{full}
 		}
 	}
@@ -252,12 +282,12 @@ func verdictTable(list []Comparison, scale axis) table {
 	if level := levelOf(list...); level > 0 {
 		within = ci(level)
 	}
-	t := table{columns: []string{"", "concurrency", "difference", within, "verdict"}}
 	differ := slices.ContainsFunc(list, func(c Comparison) bool { return c.Baseline != list[0].Baseline })
+	t := table{columns: []string{"", "concurrency", "difference", within, "verdict"}}
 	for _, c := range list {
 		who, difference, within, drawn := c.Candidate, "", "", ""
-		if own, theirs := withoutSource(c.Candidate), withoutSource(c.Baseline); differ && own == theirs {
-			who = own
+		if name := withoutSource(c.Candidate); differ && name == withoutSource(c.Baseline) {
+			who = name
 		} else if differ {
 			who += " against " + c.Baseline
 		}
@@ -274,7 +304,7 @@ func verdictTable(list []Comparison, scale axis) table {
 		load := strings.Replace(strings.TrimPrefix(at(c.Comparison), "at concurrency "), " and a constant ", " at ", 1)
 		t.rows, t.bars = append(t.rows, []string{who, load, difference, within, string(c.Verdict)}), append(t.bars, bar{signs: drawn})
 	}
-	if slices.ContainsFunc(t.lines(), func(line string) bool { return width(line) > textWidth }) {
+	if t = withValues(t, list); slices.ContainsFunc(t.lines(), func(line string) bool { return plain.Width(line) > textWidth }) {
 		t.bars = nil
 	}
 	return t
@@ -286,7 +316,7 @@ func withoutSource(arm string) string {
 	return name
 }
 
-// narrow keeps every third column of an axis, and what stands out in it.
+// narrow keeps every third column of an axis, and its special signs.
 func narrow(drawn string) string {
 	var b strings.Builder
 	signs := []rune(drawn)
@@ -302,7 +332,7 @@ func narrow(drawn string) string {
 	return b.String()
 }
 
-// toTheLimit says whether all that was compared is the throughput of callers that wait for their
+// toTheLimit reports whether all that was compared is the throughput of callers that wait for their
 // answers, which is that of a server at its limit.
 func (d *Document) toTheLimit(list []Comparison) bool {
 	return !slices.ContainsFunc(list, func(c Comparison) bool { return c.Metric != metric.Throughput || c.ChangedOver != nil }) &&
@@ -311,43 +341,45 @@ func (d *Document) toTheLimit(list []Comparison) bool {
 
 // compareCare are the warnings of what was compared, each code once.
 func (d *Document) compareCare() *findings {
-	care := new(findings)
 	list := d.primary()
+	care := &findings{places: 1 + len(distinctOf(list, func(c Comparison) string { return c.Candidate }))}
 	meant, differ := d.toTheLimit(list), !slices.ContainsFunc(list, func(c Comparison) bool { return !c.Reason.Is(finding.AnswersDiffer) })
-	add := func(w finding.Warning) {
+	add := func(w finding.Warning, where string) {
 		if meant && w.Is(finding.ServerBusy) || differ && !tells(w) {
 			return
 		}
 		if len(list) == 1 && list[0].Reason != nil && (list[0].Reason.Code == w.Code || w.Is(finding.NothingSucceeded)) {
 			return // the second line says it
 		}
-		care.addCode(w)
+		care.addCode(w, where)
 	}
 	for _, r := range d.Results {
 		for _, w := range r.Warnings {
-			add(w)
+			add(w, r.Arm)
 		}
 	}
 	for _, c := range d.Comparisons {
 		for _, w := range c.Warnings {
-			add(w)
+			add(w, w.Arm)
 		}
 	}
 	for _, e := range d.Experiments {
 		for _, w := range e.Warnings {
-			add(w)
+			if !w.Is(finding.Killed) { // which has a line of its own
+				add(w, w.Arm)
+			}
 		}
 	}
 	return care
 }
 
 // afterComparing says what to do next.
-func (d *Document) afterComparing(list []Comparison) string {
+func (d *Document) afterComparing(s *screen, list []Comparison) Step {
 	if e, own := d.own(); own && len(ofVerdict(list, stat.Inconclusive)) == len(list) && longerProfile(e.Profile) != "" {
-		return fmt.Sprintf("contend lab %s --profile %s", e.name(), longerProfile(e.Profile))
+		return Step{"measure longer what is inconclusive", fmt.Sprintf("contend lab %s --profile %s", e.name(), longerProfile(e.Profile))}
 	}
 	if d.Settle != "" {
-		return d.Settle
+		return d.settles()
 	}
 	for _, verdict := range []stat.Verdict{stat.Invalid, stat.Inconclusive} {
 		for _, c := range ofVerdict(list, verdict) {
@@ -356,8 +388,11 @@ func (d *Document) afterComparing(list []Comparison) string {
 			}
 		}
 	}
-	if d.Again != "" {
-		return d.Again + " --full"
+	if what := d.curing(s.marked()); what != (Step{}) {
+		return what
 	}
-	return cmp.Or(d.Next, addFull+"every number, or -o FILE to keep the result")
+	if d.Again != "" {
+		return Step{EveryNumber, d.Again + " --full"}
+	}
+	return cmp.Or(d.goesOn(), advise(addFull+"every number, or -o FILE to keep the result"))
 }

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"contend/finding"
-	"contend/metric"
+	"contend/internal/unit"
 )
 
 // mostOfContest are the lines for tables on a page about designs in this process.
 const mostOfContest = 14
 
-// alike is the share by which the speeds of two designs may differ and yet are not ranked:
+// alike is the share by which the speeds of two designs may differ without being ranked:
 // each was measured for a fraction of a second, and there is no interval. It is a
 // convention of this project.
 const alike = 0.10
@@ -30,8 +30,8 @@ type contest struct {
 	atLevel  func(int) string                   // "with 100 callers"
 	shown    func(entrant) string               // its figure
 	size     func(e entrant, first bool) string // its figure in the first line
-	beside   func(entrant) float64              // its speed as a multiple of what it is set beside; 0: not known
-	columns  []string                           // over the figure, what it is set beside, and the bars
+	beside   func(entrant) float64              // its speed as a multiple of a reference; 0: not known
+	columns  []string                           // over the figure, the reference, and the bars
 	slow     bool                               // figures are times: the longer the bar, the slower
 	callers  func(int) int                      // VUs of a comparison at a level
 }
@@ -77,8 +77,8 @@ func (c contest) ranked(field string, level int) []entrant {
 	return list
 }
 
-// leaders names the fastest design and those that are alike, and has the fastest; false:
-// none did anything there.
+// leaders names the fastest design and those that are alike, and returns the fastest;
+// false if no design did anything there.
 func (c contest) leaders(field string, level int) (names string, first entrant, ok bool) {
 	var list []string
 	ranked := c.ranked(field, level)
@@ -119,13 +119,13 @@ func (c contest) screen(d *Document) *screen {
 		s.trust = fmt.Sprintf("INVALID (%s): %d of %d results, marked !", strings.Join(doubts, ", "), count, len(c.entrants))
 	}
 	for _, r := range d.Results {
-		for _, w := range r.Warnings {
+		for _, w := range r.Remarks() {
 			if !slices.Contains(doubts, w.Code) {
-				s.care.addCode(w)
+				s.care.addCode(w, "")
 			}
 		}
 	}
-	if s.next = cmp.Or(c.next(), "contend "+d.Command); count > 0 {
+	if s.next = cmp.Or(c.next(), Step{AllDesigns, "contend " + d.Command}); count > 0 {
 		s.next = d.afterDoubt(doubts[0])
 	}
 	c.tables(s, mostOfContest)
@@ -141,8 +141,8 @@ func (d *Document) eachMeasured() string {
 	return window(longest)
 }
 
-// answer says who is fastest: of one field at the lowest and at the highest level, of several
-// at the highest.
+// answer names the fastest: with one field at the lowest and at the highest level, with
+// several at the highest.
 func (c contest) answer() string {
 	fields, levels := c.fields(), c.levels()
 	last := levels[len(levels)-1]
@@ -221,7 +221,7 @@ func (c contest) tables(s *screen, room int) {
 	s.rows(c.chart(room, fields[:1], levels[len(levels)-1:]))
 }
 
-// mostColumns are the levels that fit beside each other.
+// mostColumns is how many levels fit next to each other.
 const mostColumns = 4
 
 // leading has the fastest of each field at each level.
@@ -298,8 +298,8 @@ func (c contest) headed(t table, groups int) table {
 	return t
 }
 
-// fewer leaves n of a ranked list: each design as it is fastest, and what the others are set
-// beside.
+// fewer leaves n of a ranked list: each design at its fastest, and the reference of the
+// others.
 func (c contest) fewer(list []entrant, n int) []entrant {
 	var designs []string
 	kept := slices.DeleteFunc(slices.Clone(list), func(e entrant) bool {
@@ -326,7 +326,7 @@ func (c contest) add(t *table, e entrant, where string, low, high float64) {
 		}
 		row[2], b.share = c.shown(e), share/2
 		if factor := c.beside(e); factor > 0 {
-			row[3] = metric.Digits(factor)
+			row[3] = unit.Digits(factor)
 		}
 	} else {
 		b.remark = "!"
@@ -336,7 +336,7 @@ func (c contest) add(t *table, e entrant, where string, low, high float64) {
 
 // next is the command that tells the two fastest apart, in the first field at the highest
 // level, with an interval; "": there are no two.
-func (c contest) next() string {
+func (c contest) next() Step {
 	levels := c.levels()
 	level := levels[len(levels)-1]
 	var targets, designs []string
@@ -346,7 +346,7 @@ func (c contest) next() string {
 		}
 	}
 	if len(targets) < 2 {
-		return ""
+		return Step{}
 	}
-	return fmt.Sprintf("contend compare -c %d %s", c.callers(level), strings.Join(targets[:2], " "))
+	return Step{compareTwo, fmt.Sprintf("contend compare -c %d %s", c.callers(level), strings.Join(targets[:2], " "))}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"contend/internal/unit"
-	"contend/metric"
 )
 
 // guardScreen answers which guard is fastest.
@@ -18,9 +17,9 @@ func (d *Document) guardContest() *contest {
 		inField: func(kind string) string { return "for " + kind },
 		atLevel: func(n int) string { return "with " + plural(n, "caller") },
 		callers: func(n int) int { return n },
-		shown:   func(e entrant) string { return metric.Duration(1e9 / e.perSec) },
+		shown:   func(e entrant) string { return unit.Duration(1e9 / e.perSec) },
 		size: func(e entrant, first bool) string {
-			return metric.Duration(1e9/e.perSec) + either(first, " per op", "")
+			return unit.Duration(1e9/e.perSec) + either(first, " per op", "")
 		},
 	}
 	for _, r := range d.Results {
@@ -44,7 +43,7 @@ func (d *Document) pipeContest() *contest {
 		inField: func(workers string) string { return "for " + workers },
 		atLevel: func(procs int) string { return "with GOMAXPROCS " + strconv.Itoa(procs) },
 		callers: func(int) int { return 1 },
-		shown:   func(e entrant) string { return inThree(e.perSec) },
+		shown:   func(e entrant) string { return unit.Rate(e.perSec) },
 	}
 	for _, r := range d.Results {
 		c.entrants = append(c.entrants, piped(r))
@@ -58,20 +57,20 @@ func (d *Document) pipeContest() *contest {
 		return 0
 	}
 	c.size = func(e entrant, first bool) string {
-		text := inThree(e.perSec)
+		text := unit.Rate(e.perSec)
 		if factor := c.beside(e); factor > 0 && e.name() != plainChannel {
-			text += ", " + metric.Digits(factor) + "×" + either(first, " a plain channel", "")
+			text += ", " + unit.Digits(factor) + "×" + either(first, " a plain channel", "")
 		}
 		return text
 	}
 	return c
 }
 
-// plainChannel is the pipeline that the others are set beside.
+// plainChannel is the pipeline that the others are compared with.
 const plainChannel = "chan"
 
 // piped reads how a pipeline was driven from its URL, and from its label, which has GOMAXPROCS
-// behind the URL.
+// after the URL.
 func piped(r Result) entrant {
 	e := entrant{perSec: r.ThroughputPerSec, target: r.Target, doubt: r.Doubt()}
 	label, procs, _ := strings.Cut(r.Arm, ", GOMAXPROCS ")
@@ -87,7 +86,7 @@ func piped(r Result) entrant {
 	var with []string
 	for _, key := range []string{"buffer", "batch"} {
 		if n := count(key); n > 0 {
-			with = append(with, key+" "+metric.Number(float64(n)))
+			with = append(with, key+" "+unit.Count(n))
 		}
 	}
 	if settings.Get("print") == "true" {
@@ -98,15 +97,14 @@ func piped(r Result) entrant {
 }
 
 // inThree is a rate with three significant digits: 206,000/s.
-func inThree(x float64) string { return perSec(unit.ThreeDigits(x)) }
 
 // insideScreen answers what the choice of a guard can change inside a server.
 func (d *Document) insideScreen(a Analysis) *screen {
 	s := &screen{care: new(findings), hidden: len(d.Notes), mood: good, first: a.Answer,
-		trust: "Upper bound, assuming a guard costs the same inside the server as in process", next: d.Next}
+		trust: "Upper bound, assuming a guard costs the same inside the server as in process", next: d.goesOn()}
 	for _, r := range d.Results {
-		for _, w := range r.Warnings {
-			s.care.addCode(w)
+		for _, w := range r.Remarks() {
+			s.care.addCode(w, "")
 		}
 		if doubt := r.Doubt(); doubt != nil && s.mood == good {
 			s.mood, s.trust, s.next = doubted, invalid(*doubt), d.afterDoubt(doubt.Code)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"contend/failure"
+	"contend/internal/unit"
+	"contend/report/plain"
 )
 
 // mostLastWords are the lines that a server left which are shown: the first of them, which may be
@@ -36,12 +38,12 @@ func (d *Document) failedScreen() *screen {
 	list := d.failures()
 	one := list[0]
 	s := &screen{trust: "FAILED: nothing was measured", mood: bad, care: new(findings),
-		next: cmp.Or(clean(one.Advice), "fix that, then run the same command again")}
+		next: advise(cmp.Or(plain.Line(one.Advice), "fix that, then run the same command again"))}
 	names, why := distinctFailures(list)
 	switch {
 	case one.Unreached():
 		s.first = fmt.Sprintf("Nothing can be measured at %s: %s", names, why)
-		s.next = cmp.Or(clean(one.Advice), toReach(one))
+		s.next = advise(cmp.Or(plain.Line(one.Advice), toReach(one)))
 		return s
 	case nameOf(one) == "":
 		s.first = "It could not be measured: " + why
@@ -49,7 +51,14 @@ func (d *Document) failedScreen() *screen {
 		return s
 	}
 	s.trust = "FAILED: no verdict; discard anything measured before the failure"
-	s.first = fmt.Sprintf("%s %s: %s", names, either(one.Died, "died while it was measured", "could not be measured"), why)
+	how := "could not be measured"
+	if one.Died {
+		how = "died while it was measured"
+	}
+	if one.Died && one.Lived > 0 {
+		how += fmt.Sprintf(", %s after its start", unit.Duration(float64(one.Lived)))
+	}
+	s.first = fmt.Sprintf("%s %s: %s", names, how, why)
 	var commands []Arm
 	for _, f := range list {
 		if a, found := d.command(nameOf(f)); found {
@@ -58,11 +67,11 @@ func (d *Document) failedScreen() *screen {
 	}
 	s.standFor(commands)
 	s.remains(one) // the others fail for the same reason, or the first line has theirs
-	s.next = cmp.Or(d.afterFailure(one), s.next)
+	s.next = cmp.Or(advise(d.afterFailure(one)), s.next)
 	return s
 }
 
-// afterFailure is the advice about a server that contend starts; "": there is none.
+// afterFailure is the advice about a server that contend starts; "" without advice.
 func (d *Document) afterFailure(f failure.Failure) string {
 	a, found := d.command(nameOf(f))
 	switch {
@@ -73,7 +82,7 @@ func (d *Document) afterFailure(f failure.Failure) string {
 	case f.Kind == failure.Exited && f.Exit != nil && *f.Exit == 0:
 		return "have the command stay in the foreground until it is stopped, without & and no daemon"
 	case f.Advice != "":
-		return clean(f.Advice)
+		return plain.Line(f.Advice)
 	case found:
 		return "start it alone, and see why: " + strings.NewReplacer("{{addr}}", "127.0.0.1:8080", "{{port}}", "8080").Replace(a.Does)
 	}

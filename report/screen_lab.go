@@ -8,14 +8,15 @@ import (
 	"strings"
 	"time"
 
+	"contend/report/plain"
 	"contend/stat"
 )
 
 // mostOfRow are the lines of each text about an experiment.
 const mostOfRow = 4
 
-// isLab says whether the document is about experiments, which answer questions. A comparison out of
-// a user's own file is none: its page is that of any comparison.
+// isLab reports whether the document is about experiments, which answer questions. A comparison from a
+// user's own file is not: its page is that of any comparison.
 func (d *Document) isLab() bool {
 	_, own := d.own()
 	return d.Command == "lab" && len(d.Experiments) > 0 && !own
@@ -89,7 +90,7 @@ func (r reply) why() string {
 	return standingWords[r.standing]
 }
 
-// said is what came out, in words: at most so many of the remarks that answer.
+// said is the outcome in words: at most so many of the remarks that answer.
 func (r reply) said(e Experiment, most int) string {
 	var parts, rest []string
 	several := slices.ContainsFunc(r.answer, func(o remark) bool { return o.part != r.answer[0].part })
@@ -113,7 +114,7 @@ func (r reply) said(e Experiment, most int) string {
 	case planned:
 		text = "cannot be run yet"
 	case failed:
-		text = "could not be measured: " + clean(e.Error)
+		text = "could not be measured: " + plain.Line(e.Error)
 	case interrupted:
 		text = soFar + cmp.Or(text, "nothing was measured")
 	case unmeasured:
@@ -136,7 +137,7 @@ func (r reply) means() string {
 	return strings.Join(sentences[:min(2, len(sentences))], " ")
 }
 
-// published is the published answer with its caveat in brackets; "": there is none.
+// published is the published answer with its caveat in brackets; "" if nothing was published.
 func (a Answer) published() string {
 	text := strings.TrimSuffix(a.Published, ".")
 	if text != "" && a.Caveat != "" {
@@ -187,7 +188,7 @@ func (d *Document) length() string {
 			profiles = append(profiles, e.Profile)
 		}
 	}
-	text := fmt.Sprintf("Took %v", elapsed.Round(time.Second))
+	text := "Took " + window(elapsed)
 	if len(profiles) > 0 {
 		text += fmt.Sprintf(" (%s)", strings.Join(profiles, ", "))
 	}
@@ -217,11 +218,11 @@ const mostRemarks = 6
 func (v *view) remarks(list []remark) {
 	part, verdict := 0, 0
 	for _, r := range list {
-		part, verdict = max(part, width(clip(r.part, mostOfWord))), max(verdict, width(clip(r.verdict, mostOfWord)))
+		part, verdict = max(part, plain.Width(plain.Clip(r.part, mostOfWord))), max(verdict, plain.Width(plain.Clip(r.verdict, mostOfWord)))
 	}
 	pad := func(text string, to int) string {
-		text = clip(clean(text), mostOfWord)
-		return text + strings.Repeat(" ", max(0, to-width(text)))
+		text = plain.Clip(plain.Line(text), mostOfWord)
+		return text + strings.Repeat(" ", max(0, to-plain.Width(text)))
 	}
 	if len(list) > 0 {
 		v.draw("")
@@ -265,8 +266,9 @@ func (r reply) trust(d *Document) string {
 }
 
 // afterLab says what to do next.
-func (d *Document) afterLab(list []reply) (steps []step) {
-	var again, failures, spoilt []string
+func (d *Document) afterLab(list []reply) (steps []Step) {
+	var again, failures []string
+	var spoilt []Step
 	longer, fix := "", ""
 	for i, r := range list {
 		e := d.Experiments[i]
@@ -277,26 +279,26 @@ func (d *Document) afterLab(list []reply) (steps []step) {
 		case r.standing == disbelieved && len(d.nothingRight(d.primaryOf(e))) > 0:
 			spoilt = append(spoilt, d.toFix(d.nothingRight(d.primaryOf(e))[0]))
 		case r.standing == disbelieved:
-			spoilt = append(spoilt, "contend explain "+r.answer[0].code+" says what to do about INVALID")
+			spoilt = append(spoilt, advise("contend explain "+r.answer[0].code+" says what to do about INVALID"))
 		case r.standing == undecided && profile != "":
 			again, longer = append(again, Quoted(e.name())), profile
 		}
 	}
 	if len(failures) > 0 {
-		steps = append(steps, step{cmp.Or(fix, "fix what failed") + ", then rerun it", "contend lab " + strings.Join(failures, " ")})
+		steps = append(steps, Step{cmp.Or(fix, "fix what failed") + ", then rerun it", "contend lab " + strings.Join(failures, " ")})
 	}
 	if len(spoilt) > 0 {
-		steps = append(steps, step{purpose: spoilt[0]})
+		steps = append(steps, spoilt[0])
 	}
 	if len(again) > 0 {
-		steps = append(steps, step{"measure longer what is inconclusive", "contend lab " + strings.Join(again, " ") + " --profile " + longer})
+		steps = append(steps, Step{"measure longer what is inconclusive", "contend lab " + strings.Join(again, " ") + " --profile " + longer})
 	}
-	show := step{purpose: addFull + "every number"}
+	show := advise(addFull + "every number")
 	if d.Again != "" {
-		show = step{everyNumber, d.Again + " --full"}
+		show = Step{EveryNumber, d.Again + " --full"}
 	}
 	if slices.ContainsFunc(d.Experiments, func(e Experiment) bool { return len(e.Published) > 0 }) {
-		show.purpose += ", published next to measured"
+		show.Purpose += ", published next to measured"
 	}
 	return append(steps, show)
 }
@@ -318,7 +320,7 @@ func (e Experiment) name() string { return cmp.Or(e.File, e.ID) }
 // Profiles returns the names of the profiles of experiments, the shortest run first.
 func Profiles() []string { return []string{"quick", "standard", "published"} }
 
-// longerProfile is the one that measures longer than this; "": there is none.
+// longerProfile is the profile that measures longer than this one; "" for the longest.
 func longerProfile(profile string) string {
 	if i := slices.Index(Profiles(), profile); i >= 0 && i+1 < len(Profiles()) {
 		return Profiles()[i+1]

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"contend/report/plain"
 )
 
 // width is how wide a page is.
@@ -17,16 +19,16 @@ func (l Look) width() int {
 // narrowest is the least width that pages are made for: less has no room for how a command line begins.
 const narrowest = 30
 
-// narrowed fits the lines of a page to a terminal: bars are shortened alike or left out, so is the
-// axis of a comparison, and what is still too wide is folded between words. A command line to be
-// pasted stays as it is.
+// narrowed fits the lines of a page to a terminal: bars are shortened by the same share or left
+// out, so is the axis of a comparison, and what is still too wide is folded between words. A
+// command line to be pasted stays as it is.
 func narrowed(lines []string, most int) []string {
 	if most >= textWidth {
 		return lines
 	}
 	lines = slices.Clone(lines)
 	for i, line := range lines {
-		lines[i] = strings.TrimRight(printable(line), " ")
+		lines[i] = strings.TrimRight(plain.Printable(line), " ")
 	}
 	shortenBars(lines, most)
 	var fitting []string
@@ -35,7 +37,7 @@ func narrowed(lines []string, most int) []string {
 		continued := command
 		command = strings.HasSuffix(line, ` \`)
 		switch {
-		case width(line) <= most || command || continued:
+		case plain.Width(line) <= most || command || continued:
 			fitting = append(fitting, line)
 		case strings.ContainsAny(line, axisSigns) && !strings.HasPrefix(line, lastWord):
 			fitting = append(fitting, withoutAxis(line, most)...)
@@ -54,7 +56,7 @@ func shortenBars(lines []string, most int) {
 	longest, room := 0, math.MaxInt
 	for _, line := range lines {
 		if bar := strings.Count(line, "█"); bar > 0 {
-			longest, room = max(longest, bar), min(room, most-width(line)+bar)
+			longest, room = max(longest, bar), min(room, most-plain.Width(line)+bar)
 		}
 	}
 	if room >= longest {
@@ -73,7 +75,7 @@ func shortenBars(lines []string, most int) {
 	}
 }
 
-// axisSigns are those of an axis that stand nowhere else.
+// axisSigns occur in an axis only.
 const axisSigns = "─├┤"
 
 // withoutAxis leaves the axis out of a row, and all of a line that is nothing else.
@@ -104,19 +106,19 @@ func folded(line string, most int) []string {
 // lastSpace is where a line that is too wide is broken: at the last space within the width that is
 // not between quotes, else the first beyond it; -1: nowhere, or it need not be.
 func lastSpace(line string, most int) int {
-	if width(line) <= most {
+	if plain.Width(line) <= most {
 		return -1
 	}
 	at, begin := -1, len(line)-len(strings.TrimLeft(line, " "))
 	quoted := false
 	for i, r := range line {
 		if r == '\'' && (quoted || i > 0 && strings.ContainsRune(" (=", rune(line[i-1]))) {
-			quoted = !quoted // an apostrophe stands behind a letter
+			quoted = !quoted // an apostrophe follows a letter
 		}
 		if i < begin || r != ' ' || quoted {
 			continue
 		}
-		if at >= 0 && width(line[:i]) > most {
+		if at >= 0 && plain.Width(line[:i]) > most {
 			break
 		}
 		at = i

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -11,8 +12,9 @@ import (
 	"contend/errkind"
 	"contend/finding"
 	"contend/internal/secret"
+	"contend/internal/unit"
 	"contend/load"
-	"contend/metric"
+	"contend/report/plain"
 	"contend/trial"
 )
 
@@ -20,15 +22,15 @@ import (
 func nothingSentence(r *load.Result) string {
 	switch {
 	case r.Planned == 0:
-		return fmt.Sprintf("No request started within the %v measured", r.Duration)
+		return fmt.Sprintf("No request started within the %s measured", window(r.Duration))
 	case r.Wrong() == 0 && r.Stopped == load.Interrupted:
 		return "Interrupted before the first response"
 	case r.Wrong() == 0:
 		return fmt.Sprintf("No response within %v (plus %v grace)", r.Plan.Duration, r.Plan.Grace)
 	case onlyTimeouts(r) && r.Plan.Timeout == 0: // a script has its own
-		return fmt.Sprintf("Every request timed out: none of %s responses arrived in time", metric.Number(float64(r.Wrong())))
+		return fmt.Sprintf("Every request timed out: none of %s responses arrived in time", unit.Count(r.Wrong()))
 	case onlyTimeouts(r):
-		return fmt.Sprintf("Every request timed out: none of %s responses arrived within %v", metric.Number(float64(r.Wrong())), r.Plan.Timeout)
+		return fmt.Sprintf("Every request timed out: none of %s responses arrived within %v", unit.Count(r.Wrong()), r.Plan.Timeout)
 	}
 	var parts []string
 	for _, one := range []struct {
@@ -36,13 +38,13 @@ func nothingSentence(r *load.Result) string {
 		what  string
 	}{{r.Failed, "failed"}, {r.ErroredTotal(), "without a response"}, {r.Dropped, "never started"}, {r.Unfinished, "unfinished"}} {
 		if one.count > 0 {
-			parts = append(parts, metric.Number(float64(one.count))+" "+one.what)
+			parts = append(parts, unit.Count(one.count)+" "+one.what)
 		}
 	}
 	return "No request succeeded: " + enumerated(parts)
 }
 
-// onlyTimeouts says whether each iteration that came to an end took longer than the timeout.
+// onlyTimeouts reports whether each iteration that came to an end took longer than the timeout.
 func onlyTimeouts(r *load.Result) bool {
 	return r.Completed == 0 && r.Wrong() > 0 && r.Errored[errkind.Timeout] == r.Wrong()
 }
@@ -54,9 +56,9 @@ func ceasedSentence(r *load.Result) string {
 	if !ceased {
 		return ""
 	}
-	text := fmt.Sprintf("The server stopped responding after %v", after)
+	text := fmt.Sprintf("The server stopped responding after %s", window(after))
 	if r.Plan.Duration > 0 {
-		text += fmt.Sprintf(" of %v", r.Plan.Duration)
+		text += " of " + window(r.Plan.Duration)
 	}
 	list := kindsOf(r)
 	if len(list) == 0 {
@@ -67,29 +69,31 @@ func ceasedSentence(r *load.Result) string {
 }
 
 // toFix says what to do about a result without a successful response.
-func (d *Document) toFix(c trial.Cell) string {
+func (d *Document) toFix(c trial.Cell) Step {
 	switch r := c.Result; {
 	case d.Settle != "":
-		return d.Settle
+		return d.settles()
 	case r.Wrong() == 0:
 		return d.afterDoubt(finding.Incomplete.Code)
 	case 2*r.Errored[errkind.Timeout] > r.Wrong() && r.Plan.Timeout == 0:
-		return "allow more time for a response than the script does, or find out why it takes so long; then run the same command again"
+		return advise("allow more time for a response than the script does, or find out why it takes so long; then run the same command again")
 	case 2*r.Errored[errkind.Timeout] > r.Wrong():
-		return fmt.Sprintf("allow more time for a response than the %v of --timeout, or find out why it takes so long; then run the same command again", r.Plan.Timeout)
+		return advise(fmt.Sprintf("allow more time for a response than the %v of --timeout, or find out why it takes so long; then run the same command again", r.Plan.Timeout))
 	case 2*r.Errored[errkind.PortsExhausted] > r.Wrong():
-		return toFreePorts
+		return advise(toFreePorts)
+	case 2*r.Statuses[http.StatusMethodNotAllowed] > r.Wrong():
+		return advise("send a method that the server allows there (-X), then run the same command again")
 	case r.Failed < r.ErroredTotal():
-		return "check the server log for why it does not respond, then run the same command again"
+		return advise("check the server log for why it does not respond, then run the same command again")
 	}
 	if isFlow(c.Result) {
-		return "see which check or response is wrong: an iteration succeeds if all its checks pass and all responses are expected"
+		return advise("see which check or response is wrong: an iteration succeeds if all its checks pass and all responses are expected")
 	}
 	right := "--expect-status, --check"
 	if scheme, _, _ := strings.Cut(c.Target, "://"); slices.Contains([]string{"ws", "wss", "tcp"}, scheme) { // which have no statuses
 		right = "--check"
 	}
-	return fmt.Sprintf("%s; correct the URL or the server, or define a correct response (%s)", d.lookAt(c), right)
+	return advise(fmt.Sprintf("%s; correct the URL or the server, or define a correct response (%s)", d.lookAt(c), right))
 }
 
 // lookAt says how to see a response of a server, and how to start it, where contend did.
@@ -101,7 +105,7 @@ func (d *Document) lookAt(c trial.Cell) string {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https":
 		return look
 	case i < 0 && len(d.Arms) == 0 && !d.isLab(), i >= 0 && isURL(d.Arms[i].Does):
-		return fmt.Sprintf("%s (curl -i %s)", look, typed(clean(c.Target)))
+		return fmt.Sprintf("%s (curl -i %s)", look, typed(plain.Line(c.Target)))
 	case i < 0:
 		return look + " (curl -i)"
 	}
@@ -109,7 +113,7 @@ func (d *Document) lookAt(c trial.Cell) string {
 	if command == d.Arms[i].Does { // it has a port of its own, which contend had moved
 		u.Host = net.JoinHostPort("localhost", u.Port())
 	}
-	return fmt.Sprintf("%s (start %s, then curl -i %s)", look, secret.Variables(clean(command)), typed(clean(u.String())))
+	return fmt.Sprintf("%s (start %s, then curl -i %s)", look, secret.Variables(plain.Line(command)), typed(plain.Line(u.String())))
 }
 
 // typed is a word in the quotes of a shell, with variables in place of secrets.
@@ -120,7 +124,7 @@ func typed(word string) string {
 	return "'" + word + "'"
 }
 
-// tells says whether a warning says something where no figure does: most are about figures.
+// tells reports whether a warning says something where no figure does: most are about figures.
 func tells(w finding.Warning) bool { return w.Is(finding.Interrupted) || w.Is(finding.MachineBusy) }
 
 // telling are the warnings that say something there.
@@ -162,7 +166,7 @@ func (d *Document) nothingScreen(s *screen, c trial.Cell) *screen {
 	s.next = d.toFix(c)
 	for _, w := range c.Warnings {
 		if tells(w) {
-			s.care.addCode(w)
+			s.care.addCode(w, "")
 		}
 	}
 	return s

@@ -10,24 +10,23 @@ import (
 	"contend/errkind"
 	"contend/expect"
 	"contend/finding"
+	"contend/internal/unit"
 	"contend/load"
 	"contend/metric"
+	"contend/report/plain"
 	"contend/trial"
 )
 
 // barColumns is how long the longest bar of a page is.
 const barColumns = 40
 
-// marks draws a share, 0 to 1, of the longest bar; one mark at least.
-func marks(share float64) string { return marksOf(share, barColumns) }
-
-// logShare is the share on a log scale of what lies between low and high, which is 1; that of
-// low is what a factor of ten has.
+// logShare is the position of a value on a log scale from low to high, as a share: high is 1,
+// and low has the share of a factor of ten.
 func logShare(value, low, high float64) float64 {
 	return math.Log(10*value/low) / math.Log(10*high/low)
 }
 
-// marksOf draws it where the longest has so many columns.
+// marksOf draws a share, 0 to 1, of the longest bar, which has so many columns; one mark at least.
 func marksOf(share float64, columns int) string {
 	return strings.Repeat("█", min(columns, max(1, int(share*float64(columns)+0.5))))
 }
@@ -39,12 +38,14 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	if r.Completed == 0 {
 		return d.nothingScreen(s, c)
 	}
-	measured := runSentence(r)
+	measured, caveats := changed(r)+runSentence(r), d.caveats(r)
 	s.first = measured
-	caveats := d.caveats(r)
 	s.also = crowded(r)
 	doubt, ceased, under := d.doubt(c), ceasedSentence(r), underLoad(r)
 	switch {
+	case doubt.Is(finding.Starved):
+		s.mood = doubted
+		s.first, s.trust = starvedAt(r, doubt)
 	case doubt != nil:
 		s.first, s.mood, s.trust = cmp.Or(ceased, "No result: "+doubt.Short()), doubted, invalid(*doubt)
 	case r.Stopped == load.Interrupted:
@@ -66,6 +67,9 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	s.elements = append(s.elements, expected.elements...)
 	s.asides(wrongKinds(r))
 	s.percentiles(r)
+	if doubt == nil {
+		s.amounts(r)
+	}
 	s.flow(r)
 	s.hidden += len(r.Warnings) - len(caveats)
 	for _, w := range caveats {
@@ -74,18 +78,54 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 		}
 	}
 	s.countCaveats("Valid")
-	s.next = cmp.Or(d.Next, "find the best concurrency (contend sweep) or the highest rate (contend sweep --rate)")
+	s.next = cmp.Or(d.explains(r.Changes), d.curing(s.marked()), d.goesOn(), advise("find the best concurrency (contend sweep) or the highest rate (contend sweep --rate)"))
 	switch {
 	case ceased != "":
-		s.next = "check the server log, then run the same command again"
-	case doubt.Is(finding.Errors) && 2*r.Errored[errkind.Stale] > r.Wrong():
-		s.next = "raise the server's keep-alive timeout above the pauses between requests, shorten these (--think), or use --no-keepalive"
-	case doubt != nil && 2*r.Errored[errkind.PortsExhausted] > r.Wrong():
-		s.next = toFreePorts
+		s.next = advise("check the server log, then run the same command again")
 	case doubt != nil:
-		s.next = d.afterDoubt(doubt.Code)
+		s.next = d.mending(r, doubt)
 	}
 	return s
+}
+
+// mending is what to do about what makes a run INVALID.
+func (d *Document) mending(r *load.Result, doubt *finding.Warning) Step {
+	switch {
+	case doubt.Is(finding.Errors) && 2*r.Errored[errkind.Stale] > r.Wrong():
+		return advise("raise the server's keep-alive timeout above the pauses between requests, shorten these (--think), or use --no-keepalive")
+	case 2*r.Errored[errkind.PortsExhausted] > r.Wrong():
+		return advise(toFreePorts)
+	case doubt.Is(finding.Incomplete) && r.Model == load.ClosedModel: // which has no rate to lower
+		return advise("allow more time (-d, or --grace), or use fewer callers (-c)")
+	case doubt.Is(finding.Incomplete) && d.Settle != "":
+		return d.settles()
+	}
+	return d.afterDoubt(doubt.Code)
+}
+
+// starvedAt is the beginning of the page about connections that got no response.
+func starvedAt(r *load.Result, doubt *finding.Warning) (first, trust string) {
+	return upper(doubt.Text), fmt.Sprintf("INVALID (%s): no result at %s", doubt.Code, underLoad(r))
+}
+
+// changed begins the first line with how the server changed; "": it did not, as far as can be told.
+func changed(r *load.Result) string {
+	var texts []string
+	for _, w := range r.Changes {
+		texts = append(texts, w.Text)
+	}
+	if texts == nil {
+		return ""
+	}
+	return upper(strings.Join(texts, "; ")) + "; overall "
+}
+
+// explains is the advice on the first way in which a server changed; empty without one.
+func (d *Document) explains(changes []finding.Warning) Step {
+	if len(changes) == 0 {
+		return Step{}
+	}
+	return d.afterDoubt(changes[0].Code)
 }
 
 // caveats are the warnings that matter to what was asked of a run: claims that hold do so with the start lag
@@ -105,7 +145,7 @@ func underLoad(r *load.Result) string {
 		if constant, ok := strings.CutPrefix(due, "arrivals constant:"); ok {
 			due = constant + " requests due per second"
 		}
-		text = fmt.Sprintf("%s, up to %s in flight; %s measured", due, metric.Number(float64(r.Concurrency)), window(r.Duration))
+		text = fmt.Sprintf("%s, up to %s in flight; %s measured", due, unit.Count(r.Concurrency), window(r.Duration))
 	}
 	if r.Plan.Warmup > 0 && !r.Local {
 		text += " after " + window(r.Plan.Warmup) + " of warm-up"
@@ -122,7 +162,7 @@ func crowded(r *load.Result) []string {
 	if share <= finding.MachineBusy.Warns || finding.MachineBusy.In(r.Warnings) {
 		return nil
 	}
-	return []string{fmt.Sprintf("other programs used %.2g of %s", share*float64(r.MachineCores), plural(r.MachineCores, "core"))}
+	return []string{fmt.Sprintf("other programs used %s of %s", unit.Digits(share*float64(r.MachineCores)), plural(r.MachineCores, "core"))}
 }
 
 // mostKinds are the kinds of failures and errors that are shown.
@@ -134,7 +174,7 @@ func wrongKinds(r *load.Result) []string {
 	slices.SortStableFunc(list, func(a, b wrong) int { return cmp.Compare(b.count, a.count) })
 	var lines []string
 	for _, w := range list[:min(mostKinds, len(list))] {
-		lines = append(lines, fmt.Sprintf("%s × %s: %s", metric.Number(float64(w.count)), w.what, w.example))
+		lines = append(lines, fmt.Sprintf("%s × %s: %s", unit.Count(w.count), w.what, w.example))
 	}
 	return lines
 }
@@ -156,14 +196,14 @@ func (d *Document) expected(v *view) (failed int) {
 			failed++
 		}
 		if missed++; missed <= mostWarnings {
-			t.rows = append(t.rows, []string{row[0], clip(clean(row[1]), 3*textWidth)})
+			t.rows = append(t.rows, []string{row[0], plain.Clip(plain.Line(row[1]), 3*textWidth)})
 		}
 	}
 	if more := missed - mostWarnings; more > 0 {
 		t.rows = append(t.rows, []string{"", fmt.Sprintf("%d more: add --full", more)})
 	}
 	if len(passed) > 0 {
-		t.rows = append(t.rows, []string{"pass", clip(clean(strings.Join(passed, ", ")), 3*textWidth)})
+		t.rows = append(t.rows, []string{"pass", plain.Clip(plain.Line(strings.Join(passed, ", ")), 3*textWidth)})
 	}
 	v.rows(t)
 	return failed
@@ -194,12 +234,15 @@ func runSentence(r *load.Result) string {
 	if r.Completed == 0 {
 		return nothingSentence(r)
 	}
-	text := perSec(r.ThroughputPerSec)
+	text := unit.Rate(r.ThroughputPerSec)
+	if isFlow(r) {
+		text = unit.Number(r.ThroughputPerSec) + " iterations/s"
+	}
 	switch each, batched := metric.WallPerOp.Of(r); {
 	case batched && r.Ops > r.Completed:
-		text = fmt.Sprintf("%s %s/s, %s each", metric.Number(r.ThroughputPerSec), operations(r), metric.Duration(each))
+		text = fmt.Sprintf("%s %s/s, %s each", unit.Number(r.ThroughputPerSec), operations(r), unit.Duration(each))
 	case r.Response.Count() > 0:
-		text += fmt.Sprintf(", median %s, %s", metric.Duration(float64(r.Response.Quantile(0.5))), tail(r))
+		text += fmt.Sprintf(", median %s, %s", unit.Duration(float64(r.Response.Quantile(0.5))), tail(r))
 	}
 	return text + ", " + amiss(r)
 }
@@ -207,13 +250,13 @@ func runSentence(r *load.Result) string {
 // amiss counts the iterations that got no successful response.
 func amiss(r *load.Result) string {
 	var parts []string
-	of := " of " + metric.Number(float64(r.Planned))
+	of := " of " + unit.Count(r.Planned)
 	for _, one := range []struct {
 		count int64
 		how   string
 	}{{r.Dropped, "never started"}, {r.Unfinished, "unfinished"}, {r.Wrong(), "failed"}} {
 		if one.count > 0 {
-			parts = append(parts, fmt.Sprintf("%s%s %s (%s)", metric.Number(float64(one.count)), of, one.how, shareOf(one.count, r.Planned)))
+			parts = append(parts, fmt.Sprintf("%s%s %s (%s)", unit.Count(one.count), of, one.how, unit.Percent(float64(one.count)/float64(r.Planned))))
 			of = ""
 		}
 	}
@@ -240,29 +283,21 @@ func amissWithin(r *load.Result) (parts []string) {
 		what      string
 	}{{broken, checks, "checks"}, {failed, requests, "requests"}} {
 		if one.count > 0 {
-			parts = append(parts, fmt.Sprintf("%s of %s %s failed (%s)", metric.Number(float64(one.count)), metric.Number(float64(one.of)), one.what, shareOf(one.count, one.of)))
+			parts = append(parts, fmt.Sprintf("%s of %s %s failed (%s)", unit.Count(one.count), unit.Count(one.of), one.what, unit.Percent(float64(one.count)/float64(one.of))))
 		}
 	}
 	return parts
 }
 
-// shareOf is a part of a whole in three digits, or all of it: 0.2%, 100%.
-func shareOf(part, whole int64) string {
-	if part == whole {
-		return "100%"
-	}
-	return fmt.Sprintf("%.3g%%", 100*float64(part)/float64(whole))
-}
-
 // tail is the time of the slow responses: p99, or the slowest if there are too few for it.
 func tail(r *load.Result) string {
 	if q := 0.99; reaches(r.Response.Count(), q) {
-		return "p99 " + metric.Duration(float64(r.Response.Quantile(q)))
+		return "p99 " + unit.Duration(float64(r.Response.Quantile(q)))
 	}
-	return "slowest " + metric.Duration(float64(r.Response.Quantile(1)))
+	return "slowest " + unit.Duration(float64(r.Response.Quantile(1)))
 }
 
-// reaches says whether one of n values at least lies beyond the percentile of a share below 1.
+// reaches reports whether at least one of n values is beyond the percentile of a share below 1.
 func reaches(n int64, share float64) bool {
 	const rounding = 1e-9
 	return float64(n)*(1-share) >= 1-rounding
@@ -276,8 +311,8 @@ func operations(r *load.Result) string {
 	return "ops"
 }
 
-// squeezed is how many times the median the longest is from which on percentiles are drawn
-// on a log scale: on another all but the longest would have the same mark.
+// squeezed is the least ratio of the longest to the median for which percentiles are drawn
+// on a log scale: on a linear one all but the longest would have the same mark.
 const squeezed = 50
 
 // percentiles draws those of the response time that so many answers have.
@@ -289,7 +324,9 @@ func (v *view) percentiles(r *load.Result) {
 	what := "response time"
 	switch {
 	case r.Ops > r.Completed:
-		what = fmt.Sprintf("time of %s %s", metric.Number(float64(r.Ops/max(1, r.Completed))), operations(r))
+		what = fmt.Sprintf("time of %s %s", unit.Count(r.Ops/max(1, r.Completed)), operations(r))
+	case isFlow(r):
+		what = "time of an iteration, with its pauses"
 	case r.Model == load.OpenModel:
 		what = "response time, from when each request was due"
 	}
@@ -304,13 +341,22 @@ func (v *view) percentiles(r *load.Result) {
 			continue
 		}
 		value := float64(r.Response.Quantile(q.share))
-		t.rows, t.bars = append(t.rows, []string{q.name, metric.Duration(value)}), append(t.bars, bar{share: share(value)})
+		t.rows, t.bars = append(t.rows, []string{q.name, unit.Duration(value)}), append(t.bars, bar{share: share(value)})
 	}
 	v.rows(t)
+}
+
+// amounts says how many iterations there were, and what went over the network.
+func (v *view) amounts(r *load.Result) {
+	if r.Local || r.Duration <= 0 {
+		return
+	}
+	perSec := func(n int64) string { return unit.Bytes(float64(n)/r.Duration.Seconds()) + "/s" }
+	v.aside("%s %s, %s received, %s sent", unit.Count(r.Planned), either(isFlow(r), "iterations", "requests"), perSec(r.BytesIn), perSec(r.BytesOut))
 }
 
 // ladderOf are the percentiles of a page.
 var ladderOf = []struct {
 	name  string
 	share float64
-}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"max", 1}}
+}{{"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p99.9", 0.999}, {"max", 1}}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"contend/finding"
+	"contend/internal/unit"
 	"contend/metric"
 	"contend/sweep"
 	"contend/trial"
@@ -20,54 +20,71 @@ const mostLevels = 8
 
 // sweepScreen answers which concurrency to use.
 func (d *Document) sweepScreen(c sweep.Curve) *screen {
-	s := &screen{care: new(findings), hidden: len(d.Notes), mood: good}
+	s := &screen{care: new(findings), mood: good}
 	refused := refusedLevels(c)
 	if trial.NothingRight(c.Results) {
 		return d.nothingScreen(s, trial.MergeCells(c.Results))
 	}
 	s.first, s.trust = recommended(c)
-	s.next = cmp.Or(d.Next, addFull+"the curve, its fit and every number")
+	s.next = cmp.Or(d.goesOn(), advise(addFull+"the curve, its fit and every number"))
 	switch {
+	case c.TimeUp != nil && len(c.Results) < 2:
+		s.first, s.mood = "Too little time for a sweep, which takes about "+roughly(c.TimeUp.Needs), doubted
+		s.trust = "INCONCLUSIVE: " + c.TimeUp.Lacks
+		s.next = cmp.Or(d.goesOn(), advise("run the same command with a longer -d"))
 	case len(refused) > 0:
-		s.first, s.mood = notAdvised, doubted
-		s.trust, _ = doubtful(c.Results, "levels", trial.Cell.Doubt)
+		s.mood = doubted
+		s.first, s.trust = noLevel(c.Results)
 		s.next = d.afterDoubt(refused[0])
+	case c.Interrupted:
+		s.mood, s.trust = doubted, fmt.Sprintf("INCONCLUSIVE: %s at %s before it ended", plural(len(c.Visits), "run"), plural(len(c.Results), "level"))
+		s.next = advise("run the same command again, and let it end")
 	case c.TimeUp != nil:
-		s.first, s.mood = "Inconclusive so far: "+strings.ToLower(s.first[:1])+s.first[1:], doubted
-		if use := c.Recommended(); use != nil && !sweep.Settled(use) && use.N.Interval != nil {
-			s.first = fmt.Sprintf("Inconclusive: the concurrency to use is between %s and %s", metric.Number(use.N.Interval.Low), metric.Number(use.N.Interval.High))
+		s.first, s.mood = "Inconclusive; so far: "+s.first, doubted
+		if best := c.Recommended(); best != nil && !sweep.Settled(best) && best.N.Interval != nil {
+			s.first = fmt.Sprintf("Inconclusive: the best concurrency is between %s and %s", unit.Number(best.N.Interval.Low), unit.Number(best.N.Interval.High))
 		}
 		s.trust = "Time was up: " + c.TimeUp.Lacks
-		s.next = cmp.Or(d.Next, "run the same command with a longer -d")
+		s.next = cmp.Or(d.goesOn(), advise("run the same command with a longer -d"))
 	case c.Bound != nil:
 		s.mood = doubted
 		s.next = d.afterDoubt(c.Bound.Reason.Code)
 	}
 	if len(c.Results) > 0 {
 		s.aside("%s", c.Results[0].Target)
+		s.asides(d.Notes)
 		if slices.Contains(refused, finding.Errors.Code) {
 			wrong := wrongKinds(trial.MergeCells(c.Results).Result)
 			s.asides(wrong[:min(2, len(wrong))])
 		}
-		s.levels(c, len(refused) == 0 && c.TimeUp == nil)
+		s.levels(c, len(refused) == 0 && c.Done())
 	}
 	if c.Fit != nil && c.Bound == nil {
 		if p := c.Fit.Peak; p != nil && missed(c.Fit) == "" {
-			s.aside("fitted peak (Universal Scalability Law): %s at concurrency %s", spanned(p.Throughput, inThree), spanned(p.N, whole))
+			s.aside("fitted peak (Universal Scalability Law): %s at concurrency %s", spanned(p.Throughput, unit.Rate), spanned(p.N, whole))
 		}
 		for _, w := range c.Fit.Warnings {
-			s.care.addCode(w)
+			s.care.addCode(w, "")
 		}
 	}
 	for _, cell := range c.Results {
 		for _, w := range cell.Warnings {
 			if !slices.Contains(refused, w.Code) && !w.Is(finding.ServerBusy) { // a sweep looks for the server's limit
-				s.care.addCode(w)
+				s.care.addCode(w, "")
 			}
 		}
 	}
 	s.countCaveats("Valid")
 	return s
+}
+
+// noLevel is the beginning of the page about levels that are INVALID.
+func noLevel(levels []trial.Cell) (first, trust string) {
+	if doubt := levels[0].Doubt(); doubt.Is(finding.Starved) {
+		return starvedAt(levels[0].Result, doubt)
+	}
+	trust, _ = doubtful(levels, "levels", trial.Cell.Doubt)
+	return notAdvised, trust
 }
 
 const notAdvised = "No result: no concurrency can be recommended"
@@ -80,17 +97,21 @@ func recommended(c sweep.Curve) (first, trust string) {
 		return notAdvised, strings.TrimPrefix(c.NoFit, "usl: ")
 	}
 	at, most := atLevel(c, use.N.Value), atLevel(c, c.Best.N.Value)
-	first = fmt.Sprintf("Use concurrency %s: %s", ranged(use.N), perSec(use.Throughput))
+	first = fmt.Sprintf("%s %s: %s", either(c.Done(), "Use concurrency", "concurrency"), ranged(use.N), unit.Rate(use.Throughput))
 	if at != nil {
 		first += ", median " + p50(at)
 	}
 	if at != nil && most != nil && c.Best.N.Value > use.N.Value {
-		first += fmt.Sprintf(". Concurrency %s: %.1f%% more, %.2g times the median.", metric.Number(c.Best.N.Value),
-			100*max(0, c.Best.Throughput/use.Throughput-1), float64(most.Response.Quantile(0.5))/float64(at.Response.Quantile(0.5)))
+		gain := max(1, c.Best.Throughput/use.Throughput)
+		first += fmt.Sprintf(". Concurrency %s: %s, %s the median.", unit.Number(c.Best.N.Value),
+			either(unit.AsFactor(gain), unit.Factor(gain)+" the throughput", unit.Difference(gain)+" more"), timesMedian(most, at))
 	} else if highest := c.Results[len(c.Results)-1].Concurrency; float64(highest) > use.N.Value {
 		first += ". More callers gave no more throughput."
-	} else {
+	} else if c.Starved() == nil {
 		first += ". This was the highest level tried."
+	}
+	if starved := c.Starved(); starved != nil {
+		first = fmt.Sprintf("%s. At concurrency %s, %s.", strings.TrimSuffix(first, "."), unit.Count(starved.Concurrency), starved.Doubt().Text)
 	}
 	switch {
 	case c.Bound != nil:
@@ -101,15 +122,15 @@ func recommended(c sweep.Curve) (first, trust string) {
 		return first, "Valid for the levels measured; the peak is unknown: " + c.Fit.NoPeak
 	case missed(c.Fit) != "":
 		return first, fmt.Sprintf("Valid for the levels measured (best: %s at concurrency %s); ignore the fitted curve (%s)",
-			perSec(c.Best.Throughput), metric.Number(c.Best.N.Value), missed(c.Fit))
+			unit.Rate(c.Best.Throughput), unit.Number(c.Best.N.Value), missed(c.Fit))
 	}
 	return first, fmt.Sprintf("Valid: %s measured, and a peak confirmed by slower levels above it", plural(len(c.Results), "level"))
 }
 
-func whole(n float64) string { return metric.Number(math.Round(n)) }
+func whole(n float64) string { return unit.Number(math.Round(n)) }
 
-// missed is the code of the warning that the law is not what was measured, so that its
-// peak is nothing to go by; "": there is none.
+// missed is the code of the warning that the law does not fit what was measured, which
+// makes its peak useless; "" if it fits.
 func missed(f *usl.Result) string {
 	for _, w := range f.Warnings {
 		if w.Is(finding.Misfit) || w.Is(finding.PoorFit) {
@@ -135,25 +156,25 @@ func atLevel(c sweep.Curve, n float64) *trial.Cell {
 	return &c.Results[i]
 }
 
-func p50(c *trial.Cell) string { return metric.Duration(float64(c.Response.Quantile(0.5))) }
+func p50(c *trial.Cell) string { return unit.Duration(float64(c.Response.Quantile(0.5))) }
 
 // ranged is a level with its interval, if that is more than the level: 4 (3 to 6).
 func ranged(n usl.Estimate) string {
 	if n.Interval == nil || n.Interval.Low == n.Interval.High {
-		return metric.Number(n.Value)
+		return unit.Number(n.Value)
 	}
-	return fmt.Sprintf("%s (%s to %s)", metric.Number(n.Value), metric.Number(n.Interval.Low), metric.Number(n.Interval.High))
+	return fmt.Sprintf("%s (%s to %s)", unit.Number(n.Value), unit.Number(n.Interval.Low), unit.Number(n.Interval.High))
 }
 
 // rule says what the recommended level is.
 func rule(d sweep.Design) string {
 	if d.Within > 0 {
-		return fmt.Sprintf("the smallest concurrency within %g%% of the best throughput", 100*d.Within)
+		return fmt.Sprintf("the smallest concurrency within %s of the best throughput", unit.Percent(d.Within))
 	}
 	return "the knee, with the highest throughput ÷ response time"
 }
 
-// refusedLevels are the codes of levels that must not be believed, where they spoil the answer.
+// refusedLevels are the codes of INVALID levels, where they spoil the answer.
 func refusedLevels(c sweep.Curve) []string {
 	if c.Bound != nil || c.Fit != nil && c.Fit.Peak != nil {
 		return nil
@@ -169,26 +190,61 @@ func (v *view) levels(c sweep.Curve, valid bool) {
 		highest = max(highest, cell.ThroughputPerSec)
 	}
 	shown := shownLevels(c)
-	t := table{columns: []string{"concurrency", "throughput", "median", "p99"}}
+	t := table{columns: []string{"concurrency", "throughput", ci(1 - usl.Confidence), "median", "p99"}, longest: 32}
 	if len(shown) < len(c.Results) {
 		t.over = fmt.Sprintf("%d of %d levels", len(shown), len(c.Results))
 	}
-	use := c.Recommended()
+	use, known := c.Recommended(), false
 	for _, i := range shown {
 		cell := c.Results[i]
-		median, p99, b := "-", "-", bar{}
+		within, median, p99, b := "-", "-", "-", bar{}
 		if cell.ThroughputPerSec > 0 {
 			median, p99, b.share = figure(metric.ResponseP50, cell), figure(metric.ResponseP99, cell), cell.ThroughputPerSec/highest
+		}
+		if half, ok := c.Within(cell.Concurrency); ok && cell.ThroughputPerSec > 0 {
+			known, within = true, "±"+unit.Percent(half/cell.ThroughputPerSec)
 		}
 		if valid && use != nil && use.N.Value == float64(cell.Concurrency) {
 			b.remark = "← use this"
 		}
-		t.rows, t.bars = append(t.rows, []string{strconv.Itoa(cell.Concurrency), figure(metric.Throughput, cell), median, p99}), append(t.bars, b)
+		t.rows, t.bars = append(t.rows, []string{unit.Count(cell.Concurrency), figure(metric.Throughput, cell), within, median, p99}), append(t.bars, b)
+	}
+	if !known { // each level was visited once
+		t.columns = slices.Delete(t.columns, 2, 3)
+		for i := range t.rows {
+			t.rows[i] = slices.Delete(t.rows[i], 2, 3)
+		}
 	}
 	v.rows(t)
 	if valid && use != nil {
 		v.aside("use this: %s", rule(c.Design))
 	}
+	if text := flatness(c); text != "" {
+		v.aside("%s", text)
+	}
+}
+
+// flatness says what the callers above the recommended level do, if that is not the best level, which the first line has.
+func flatness(c sweep.Curve) string {
+	use, last := c.Recommended(), len(c.Results)-1
+	if use == nil || c.Best == nil || float64(c.Results[last].Concurrency) <= max(use.N.Value, c.Best.N.Value) {
+		return ""
+	}
+	from, to := atLevel(c, use.N.Value), atLevel(c, float64(c.Results[last].Concurrency))
+	if from == nil || to == nil {
+		return ""
+	}
+	change := math.Round(100 * (to.ThroughputPerSec/use.Throughput - 1))
+	moves := "stays within 1%"
+	if change != 0 {
+		moves = fmt.Sprintf("%s by %.0f%%", either(change < 0, "falls", "rises"), math.Abs(change))
+	}
+	return fmt.Sprintf("from concurrency %s to %s throughput %s, and the median is %s as long", unit.Count(from.Concurrency), unit.Count(to.Concurrency), moves, timesMedian(to, from))
+}
+
+// timesMedian is the ratio of two medians.
+func timesMedian(a, b *trial.Cell) string {
+	return unit.Factor(float64(a.Response.Quantile(0.5)) / float64(b.Response.Quantile(0.5)))
 }
 
 // shownLevels are all levels, or as many as there is room for: the first, the last, the

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func pool() *report.Document {
 	return d
 }
 
-// Of more levels than a page has room for it says so, and shows the first, the last and the one to use.
+// If there are more levels than a page has room for, it says so, and shows the first, the last and the one to use.
 func TestSomeOfManyLevels(t *testing.T) {
 	for _, n := range []int{8, 10} {
 		levels, x := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}[:n], []int64{100, 200, 300, 400, 500, 600, 700, 800, 810, 815}[:n]
@@ -52,8 +53,8 @@ func TestSomeOfManyLevels(t *testing.T) {
 	}
 }
 
-// A law that misses the levels is not to be believed: the best level measured is said in its place,
-// and both answers name the same concurrency.
+// If a law misses the levels, the best level measured replaces it, and both answers name the same
+// concurrency.
 func TestALawThatMissesTheLevels(t *testing.T) {
 	d := pool()
 	if fit := d.Curves[0].Fit; fit == nil || fit.Peak == nil || !slices.ContainsFunc(fit.Warnings, func(w finding.Warning) bool { return w.Is(finding.Misfit) }) {
@@ -64,7 +65,9 @@ func TestALawThatMissesTheLevels(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := strings.Join(strings.Fields(b.String()), " ")
-	for _, want := range []string{"Use concurrency 10: ", ". Concurrency 16: 3.9% more, 1.5 times the median.", // 32580 ÷ 31370 = 1.039
+	for _, want := range []string{"Use concurrency 10: ", ". Concurrency 16: 3.9% more, 1.54× the median.", // 32580 ÷ 31370 = 1.039
+		"from concurrency 10 to 64 throughput falls by 12%, and the median is 7.", // 27500 ÷ 31370 = 0.877
+		"10 31,370/s ±0.495% ", // of 0.998, 1 and 1.002 in whole numbers: 4.3 · 0.002 ÷ √3
 		" for the levels measured (best: ", " at concurrency 16); ignore the fitted curve (misfit)", "! misfit: "} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, b.String())
@@ -75,5 +78,30 @@ func TestALawThatMissesTheLevels(t *testing.T) {
 	}
 	if head, _, _ := strings.Cut(b.String(), "Next: "); !strings.HasPrefix(textOf(t, d), head) {
 		t.Errorf("the whole report does not begin with the page:\n%s", textOf(t, d))
+	}
+}
+
+// A sweep that was interrupted, or whose time was up, recommends nothing, also where a picture would.
+func TestASweepThatIsNotDone(t *testing.T) {
+	for answer, end := range map[string]func(*report.Curve){
+		"Interrupted; so far: concurrency 10: 31,370/s":  func(c *report.Curve) { c.Interrupted = true },
+		"Inconclusive; so far: concurrency 10: 31,370/s": func(c *report.Curve) { c.TimeUp = &trial.TimeUp{Lacks: "much"} },
+	} {
+		d := pool()
+		end(&d.Curves[0])
+		var page, html strings.Builder
+		if err := errors.Join(d.Screen(&page, report.Look{}), d.HTML(&html)); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(page.String(), answer) || !strings.Contains(page.String(), "INCONCLUSIVE: 24 runs at 8 levels") == d.Curves[0].Interrupted {
+			t.Errorf("no %q:\n%s", answer, &page)
+		}
+		for _, text := range []string{page.String(), html.String()} {
+			for _, word := range []string{"use 10", "use this", "Use concurrency", "use concurrency"} {
+				if strings.Contains(text, word) {
+					t.Errorf("%q after %q", word, answer)
+				}
+			}
+		}
 	}
 }

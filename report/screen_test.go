@@ -49,23 +49,24 @@ func screens() map[string]struct {
 		most int
 	}
 	settled := oneLevel(40)
-	settled.Settle = "contend compare -d 3m --url http://{{addr}}/ -- './orders -mode lock' './orders -mode queue'"
+	settled.SettleBy(report.Step{Purpose: report.MeasureLonger, Command: "contend compare -d 3m --url http://{{addr}}/ -- './orders -mode lock' './orders -mode queue'"})
 	all := allDocuments()
 	return map[string]page{
-		"faster": {followed(oneLevel(10), "contend compare -c 1,10,100 --url http://{{addr}}/ -- './orders -mode lock -listen {{addr}}' './orders -mode queue -listen {{addr}}'"), 15}, "slower": {oneLevel(20), 15}, "equivalent": {oneLevel(30), 15},
+		"faster": {followed(oneLevel(10), "see whether it holds at other concurrencies", "contend compare -c 1,10,100 --url http://{{addr}}/ -- './orders -mode lock -listen {{addr}}' './orders -mode queue -listen {{addr}}'"), 15}, "slower": {oneLevel(20), 15}, "equivalent": {oneLevel(30), 15},
 		"inconclusive": {settled, 15}, "errors": {oneLevel(50), 15}, "saturated": {oneLevel(60), 15}, "nothing-right": {oneLevel(70), 15},
-		"few-rounds": {all["few-rounds"], 15}, "counted": {all["counted"], 15}, "stored": {all["stored"], 15},
-		"run": {followed(runDocument(closedResult("http://localhost:8080/status", 50, 20_000)), "contend sweep http://localhost:8080/status"), 15}, "run-failing": {all["closed"], 15}, "run-open": {all["open"], 15}, "run-flow": {all["flow"], 24},
-		"run-stalled": {stalled(), 15}, "run-slow": {slower(), 15}, "run-ceased": {ceased(), 15}, "run-silent": {silent(), 15}, "differing": {differing(), 15}, "run-timeouts": {timedOut(), 15}, "both-timed-out": {bothTimedOut(), 15}, "run-short": {short(), 15}, "run-others-busy": {besideOthers(), 15},
+		"few-rounds": {all["few-rounds"], 15}, "counted": {all["counted"], 15}, "stored": {all["stored"], 15}, "instructions": {ofInstructions(stat.More, 90), 15},
+		"run": {followed(runDocument(closedResult("http://localhost:8080/status", 50, 20_000)), "find the best concurrency", "contend sweep http://localhost:8080/status"), 15}, "run-failing": {all["closed"], 15}, "run-open": {all["open"], 15}, "run-flow": {all["flow"], 24},
+		"run-stalled": {stalled(), 15}, "run-slow": {slower(), 15}, "run-ceased": {ceased(), 15}, "run-silent": {silent(), 15}, "differing": {differing(), 15}, "run-timeouts": {timedOut(), 15}, "both-timed-out": {bothTimedOut(), 15}, "run-short": {short(), 15}, "run-others-busy": {withOthersBusy(), 15},
 		"sweep-nothing": {onlyWrong(oneSweep(0)), 18}, "rate-nothing": {onlyWrong(searched(false)), 18}, "both-nothing": {onlyWrong(oneLevel(10)), 15}, "levels-nothing": {onlyWrong(comparison()), 15 + 6},
-		"run-nothing": {all["nothing"], 15}, "run-unmet": {followed(expectedOf("p99 < 20ms", "errors < 0.1%", "throughput > 100"), "contend sweep http://localhost:8080/status"), 15}, "sweep-peaked": {followed(oneSweep(0), "contend run -c 72 http://127.0.0.1:8080/peaked"), 18}, "sweep-rising": {oneSweep(1), 18}, "sweep-refused": {oneSweep(2), 18},
-		"sweep-bound": {all["sweep-bound"], 18}, "rate-found": {followed(searched(false), "contend run --rate 1542 -c 500 -d 30s http://127.0.0.1:8080/"), 18}, "rate-late": {searched(true), 18},
-		"levels": {all["comparison"], 15 + 6}, "changed-over": {all["changed-over"], 16},
+		"run-nothing": {all["nothing"], 15}, "run-unmet": {followed(expectedOf("p99 < 20ms", "errors < 0.1%", "throughput > 100"), "find the best concurrency", "contend sweep http://localhost:8080/status"), 15}, "sweep-peaked": {followed(oneSweep(0), "measure that level alone", "contend run -c 72 http://127.0.0.1:8080/peaked"), 18}, "sweep-rising": {oneSweep(1), 18}, "sweep-refused": {oneSweep(2), 18},
+		"sweep-bound": {all["sweep-bound"], 18}, "rate-found": {followed(searched(false), "see the response times at that rate in full", "contend run --rate 1542 -c 500 -d 30s http://127.0.0.1:8080/"), 18}, "rate-late": {searched(true), 18},
+		"too-short": {glimpses(), 15}, "sweep-too-short": {glimpse(), 15}, "at-once": {atOnce(), 17}, "run-declining": {declining(), 15}, "run-starved": {starved(), 15},
+		"levels": {all["comparison"], 15 + 6}, "three": {three([]int64{10_000, 25_000, 14_000}, 10), 17}, "changed-over": {all["changed-over"], 16},
 		"guard": {all["guards"], 20}, "guard-one": {guardGrid([]string{"add"}, 8), 20}, "guard-grid": {guardGrid([]string{"add", "add-get", "read-mostly", "section"}, 1, 2, 8, 100), 20},
 		"guard-doubted": {doubtedGuards(), 20}, "guard-inside": {inside(), 20},
 		"pipe": {all["ladder"], 20}, "pipe-grid": {pipeGrid(), 20},
 		"calibrate": {calibrated(calibration()), 20}, "calibrate-nothing": {calibrated(&report.Calibration{}), 20}, "calibrate-sure": {calibrated(sureCalibration()), 20},
-		"run-guard": {followed(runDocument(batched("guard:mutex?kind=add-get", 1_000_000_000)), "contend guard"), 15}, "run-pipe": {followed(runDocument(batched("pipe:chan", 28_000_000)), "contend pipe"), 15},
+		"run-guard": {followed(runDocument(batched("guard:mutex?kind=add-get", 1_000_000_000)), "compare all designs", "contend guard"), 15}, "run-pipe": {followed(runDocument(batched("pipe:chan", 28_000_000)), "compare all designs", "contend pipe"), 15},
 		"why": {costly(), 15 + 14}, "why-waiting": {waiting(), 15 + 3}, "why-mixed": {mixed(), 15 + 5}, "why-traced": {traced(), 15 + 7}, "why-untraced": {untraced(), 15 + 5}, "why-not": {diagnosed(oneLevel(20), 0), 15 + 2}, "why-unsampled": {unsampled(), 15 + 2}, "why-failed": {failed(), 15 + 4}, "why-untold": {untold(), 15 + 2},
 		"why-levels":       {diagnosed(comparison(), time.Millisecond, why.Work{Kind: "scheduler", Function: "runtime.gopark", Time: 1200}), 15 + 6 + 3},
 		"failed-died":      {failedWith(ended("B", true, 7, "listening", "out of luck")), 20},
@@ -101,7 +102,7 @@ func slower() *report.Document {
 	r.Duration, r.Planned, r.Unfinished, r.GeneratorCPUSec = 3*time.Second, 10, 10, 0.01
 	r.Plan.Duration, r.Plan.Grace = r.Duration, time.Second
 	d := runDocument(r)
-	d.Settle = "contend run -d 20s --grace 10s http://localhost:8080/"
+	d.SettleBy(report.Step{Purpose: report.MeasureLonger, Command: "contend run -d 20s --grace 10s http://localhost:8080/"})
 	return d
 }
 
@@ -129,11 +130,11 @@ func short() *report.Document {
 	r := closedResult("http://localhost:8080/", 10, 400)
 	r.Duration = 10 * time.Millisecond
 	r.Derive()
-	return followed(runDocument(r), "contend run -d 10s http://localhost:8080/")
+	return followed(runDocument(r), "measure longer", "contend run -d 10s http://localhost:8080/")
 }
 
-// besideOthers is a run of a server that was found, while others used 1.2 of 2 cores.
-func besideOthers() *report.Document {
+// withOthersBusy is a run of a server that was found, while others used 1.2 of 2 cores.
+func withOthersBusy() *report.Document {
 	r := closedResult("http://localhost:8080/", 10, 20_000)
 	seconds := r.Duration.Seconds()
 	r.GeneratorCPUSec, r.Server, r.MachineCores, r.MachineCPUSec = 0.2*seconds, &load.Usage{CPUSec: 0.3 * seconds, Foreign: true}, 2, 1.7*seconds
@@ -199,7 +200,7 @@ func onlyWrong(d *report.Document) *report.Document {
 	return d
 }
 
-// expectedOf is a run of which only the first expectation fails, and whose instructions are not known.
+// expectedOf is a run in which only the first expectation fails, and whose instructions are not known.
 func expectedOf(texts ...string) *report.Document {
 	r := closedResult("http://localhost:8080/status", 50, 20_000)
 	r.Uncounted = "this machine has no counters"
@@ -215,8 +216,9 @@ func expectedOf(texts ...string) *report.Document {
 	return d
 }
 
-func followed(d *report.Document, next string) *report.Document {
-	d.Next = next
+// followed has a next step, in the words of a command line and what it is for.
+func followed(d *report.Document, purpose, next string) *report.Document {
+	d.Then(report.Step{Purpose: purpose, Command: next})
 	return d
 }
 
@@ -245,7 +247,7 @@ func guardGrid(kinds []string, levels ...int) *report.Document {
 	return d
 }
 
-// doubtedGuards are not to be believed, any of them.
+// doubtedGuards are all INVALID.
 func doubtedGuards() *report.Document {
 	d := guardGrid([]string{"add"}, 1, 100)
 	for _, r := range d.Results {
@@ -282,7 +284,7 @@ func inside() *report.Document {
 	r := closedResult("http://127.0.0.1:8080/status", 10, 500)
 	r.Derive()
 	d.AddCell(trial.Cell{Arm: "under load", Result: r})
-	d.Next = "contend sweep http://127.0.0.1:8080/status"
+	d.Then(report.Step{Purpose: report.FindBest, Command: "contend sweep http://127.0.0.1:8080/status"})
 	d.Experiments = []report.Experiment{{ID: "inside", Title: "What a guard can change", Status: "done", Parts: []report.Part{{}}, Analyses: []report.Analysis{{
 		Name: "guard_bound", Title: "Each guard in place of mutex",
 		Answer:  "The guard inside http://127.0.0.1:8080/status changes throughput by at most 1.20% (inputq in place of mutex), latency by at most 1.40% (inputq)",
@@ -302,7 +304,7 @@ func calibrated(c *report.Calibration) *report.Document {
 	return d
 }
 
-// sureCalibration is of 120 comparisons, of which four were false alarms.
+// sureCalibration has 120 comparisons with four false alarms.
 func sureCalibration() *report.Calibration {
 	c := calibration()
 	one := c.Comparisons[:2]
@@ -345,7 +347,7 @@ func failedWith(list ...failure.Failure) *report.Document {
 	return d
 }
 
-// unreached is of servers that are not there.
+// unreached is of servers that do not respond.
 func unreached(command string, list ...failure.Failure) *report.Document {
 	d := &report.Document{Schema: report.Schema, Command: command, Failure: "a text", Failures: list}
 	for _, f := range list {
@@ -358,7 +360,7 @@ func unreached(command string, list ...failure.Failure) *report.Document {
 
 // ended is a server that ended before it was ready, or died under load.
 func ended(name string, died bool, status int, words ...string) failure.Failure {
-	f := failure.Failure{Arm: name, Server: name, Kind: failure.Exited, Died: died, Exit: &status, Cause: fmt.Sprintf("ended unasked: exit status %d", status)}
+	f := failure.Failure{Arm: name, Server: name, Kind: failure.Exited, Died: died, Exit: &status, Cause: fmt.Sprintf("exited on its own: exit status %d", status)}
 	if !died {
 		f.Cause = "not ready: " + f.Cause
 	}
@@ -368,14 +370,14 @@ func ended(name string, died bool, status int, words ...string) failure.Failure 
 	return f
 }
 
-// missing is a server whose program is not there.
+// missing is a server whose program does not exist.
 func missing(name, program string) failure.Failure {
 	return failure.Failure{Arm: name, Server: name, Kind: failure.NoProgram, Program: program, Cause: "exec: not found"}
 }
 
-// besideContent are the lines of a page that only set its parts apart: blank ones, the count of notes, and the
+// apartFromContent are the lines of a page that only set its parts apart: blank ones, the count of notes, and the
 // purpose of the next command.
-const besideContent = 6
+const apartFromContent = 6
 
 // Each page keeps to its lines and to the width of a terminal, in either alphabet.
 func TestScreens(t *testing.T) {
@@ -387,7 +389,7 @@ func TestScreens(t *testing.T) {
 				t.Fatal(err)
 			}
 			lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-			if most := p.most + besideContent; len(lines) > most || len(lines) < 3 {
+			if most := p.most + apartFromContent; len(lines) > most || len(lines) < 3 {
 				t.Errorf("%s has %d lines, want 3 to %d:\n%s", name, len(lines), most, b.String())
 			}
 			for _, line := range lines {
@@ -411,8 +413,8 @@ func TestScreens(t *testing.T) {
 // axisOfPage is the picture of one comparison, or the axis in a row of several.
 var axisOfPage = regexp.MustCompile(`(?m)^ +(slower|shorter|less) .*[─├┤●].*$| +[─├┤][ ─├┤0●]*$| +●[ ─├┤0]*[─├┤][ ─├┤0]*$`)
 
-// On a narrow terminal nothing is lost but axes and the lengths of bars, and nothing is wider than it
-// but a word, and what is quoted.
+// On a narrow terminal only axes and the lengths of bars are lost, and only a single word, and what
+// is quoted, may be wider than it.
 func TestNarrowScreens(t *testing.T) {
 	without := strings.NewReplacer(" ", "", "\n", "", "█", "", `\`, "")
 	between := regexp.MustCompile(`'[^']*'`)
@@ -441,7 +443,7 @@ func TestNarrowScreens(t *testing.T) {
 	}
 }
 
-// What a server wrote last may look like an axis.
+// The last line of a server may look like an axis.
 func TestLastWordsStayInNarrowScreens(t *testing.T) {
 	d := failedWith(ended("A", false, 2, "├── config.yaml ── line 3: the port is missing, or is no number"))
 	var b strings.Builder
@@ -453,7 +455,7 @@ func TestLastWordsStayInNarrowScreens(t *testing.T) {
 	}
 }
 
-// In brief a page is its first sentence, in one line and whole, with the code of what is refused.
+// The brief form of a page is its first sentence, in one line and whole, with the code of what is refused.
 func TestBriefIsWhole(t *testing.T) {
 	pages := map[string]*report.Document{"uplinks": allDocuments()["uplinks"]}
 	for name, p := range screens() {
@@ -514,7 +516,7 @@ func TestWrongAnswersAreShown(t *testing.T) {
 	}
 }
 
-// Of a side in which nothing began there is no figure.
+// A side in which nothing began has no figure.
 func TestNoFigureIsSaid(t *testing.T) {
 	d := oneLevel(10)
 	for _, c := range d.Trials[0].Rounds {
@@ -532,7 +534,7 @@ func TestNoFigureIsSaid(t *testing.T) {
 	}
 }
 
-// What nobody can measure where nothing was right is not on the page.
+// What cannot be measured if nothing succeeded is not on the page.
 func TestPagesWithoutRightAnswers(t *testing.T) {
 	for name, d := range map[string]*report.Document{"run": runDocument(onlyWrong(oneLevel(10)).Results[0].Result), "compare": onlyWrong(oneLevel(10)),
 		"levels": onlyWrong(comparison()), "sweep": onlyWrong(oneSweep(0)), "rate": onlyWrong(searched(false))} {

@@ -2,9 +2,9 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
+	"contend/internal/unit"
 	"contend/metric"
 	"contend/stat"
 	"contend/trial"
@@ -15,19 +15,20 @@ func (d *Document) primary() []Comparison {
 	return slices.DeleteFunc(slices.Clone(d.Comparisons), func(c Comparison) bool { return !c.Primary })
 }
 
-// asFactor is the ratio at and above which a difference is printed as a factor.
-const asFactor = 2
+// unreadable is the ratio at and above which a percentage says little, also of the end of an interval.
+const unreadable = 10
 
-// asFactors says whether a difference and its interval are printed as factors: if any of them
-// is one. All three have the same unit.
+// asFactors reports whether a difference and its interval are written as factors, all three alike.
 func asFactors(e stat.Effect) bool {
-	is := func(ratio float64) bool { return max(ratio, 1/ratio) >= asFactor }
-	return is(e.Ratio) || e.Bounded() && (is(e.Low) || is(e.High))
+	return unit.AsFactor(e.Ratio) || e.Bounded() && e.High >= unreadable
 }
 
-// percentOf is the size of a difference in per cent.
-func percentOf(ratio float64) string {
-	return fmt.Sprintf("%.1f%%", 100*math.Abs(ratio-1))
+// signedAs writes the ratio of an effect, or an end of its interval, for a table.
+func signedAs(e stat.Effect) func(ratio float64) string {
+	if asFactors(e) {
+		return unit.Factor
+	}
+	return unit.SignedDifference
 }
 
 // A wording has the words for more and for less.
@@ -56,36 +57,33 @@ func ofMetric(m metric.Name) wording {
 
 // percentage is a ratio in per cent with its direction: 5.3% slower.
 func (w wording) percentage(ratio float64) string {
-	size := percentOf(ratio)
+	size := unit.Difference(ratio)
 	if size == "0.0%" {
 		return size
 	}
 	return size + " " + either(ratio > 1, w.more, w.less)
 }
 
-// factor is the candidate's value ÷ the baseline's: 0.260×.
-func factor(ratio float64) string { return metric.Digits(ratio) + "×" }
-
 // change is a difference: 5.3% slower, 32.1×.
 func (w wording) change(e stat.Effect) string {
 	if asFactors(e) {
-		return factor(e.Ratio)
+		return unit.Factor(e.Ratio)
 	}
 	return w.percentage(e.Ratio)
 }
 
-// interval is where the true ratio lies, in the unit of change: 4.1% to 6.4%, or in both
-// directions.
+// interval is the interval of the true ratio, in the unit of change: 4.1% to 6.4%, or in
+// both directions.
 func (w wording) interval(e stat.Effect) string {
 	switch {
 	case !e.Bounded():
 		return "no interval"
 	case asFactors(e):
-		return factor(e.Low) + " to " + factor(e.High)
+		return unit.Factor(e.Low) + " to " + unit.Factor(e.High)
 	case e.Low > 1:
-		return percentOf(e.Low) + " to " + percentOf(e.High)
+		return unit.Difference(e.Low) + " to " + unit.Difference(e.High)
 	case e.High < 1:
-		return percentOf(e.High) + " to " + percentOf(e.Low)
+		return unit.Difference(e.High) + " to " + unit.Difference(e.Low)
 	}
 	return w.percentage(e.Low) + " to " + w.percentage(e.High)
 }
@@ -96,13 +94,13 @@ func (w wording) changed(e stat.Effect) string {
 }
 
 // ci names an interval by 1 − its confidence: 95% CI.
-func ci(level float64) string { return fmt.Sprintf("%.3g%% CI", 100*(1-level)) }
+func ci(level float64) string { return unit.Percent(1-level) + " CI" }
 
 // at says under which load a candidate was compared.
 func at(c trial.Comparison) string {
 	text := atConcurrency(c.Concurrency)
 	if c.ChangedOver != nil {
-		text += " and a constant " + perSec(c.ChangedOver.RatePerSec)
+		text += " and a constant " + unit.Rate(c.ChangedOver.RatePerSec)
 	}
 	return text
 }
@@ -116,7 +114,7 @@ func sentence(c trial.Comparison) string {
 	return sentenceWith(c, within)
 }
 
-// briefly is the sentence where the confidence is said elsewhere on the page.
+// briefly is the sentence for a page that gives the confidence in another place.
 func briefly(c trial.Comparison) string {
 	return sentenceWith(c, ofServers(c.Metric).interval(c.Effect))
 }
@@ -128,6 +126,8 @@ func sentenceWith(c trial.Comparison, within string) string {
 		change += " the throughput"
 	}
 	switch {
+	case c.Verdict == stat.Inconclusive && c.Rounds == 0 && c.TimeNeeded > 0:
+		return fmt.Sprintf("Too little time to compare %s with %s: a verdict takes about %s", b, a, roughly(c.TimeNeeded))
 	case c.Verdict == stat.Invalid || c.Rounds == 0:
 		return fmt.Sprintf("No result: the %s of %s and %s cannot be compared", what, b, a)
 	case c.Verdict == stat.Inconclusive && speed:
@@ -135,9 +135,9 @@ func sentenceWith(c trial.Comparison, within string) string {
 	case c.Verdict == stat.Inconclusive:
 		return fmt.Sprintf("Cannot tell yet whether the %s of %s and %s differ: %s (%s)", what, b, a, change, within)
 	case c.Verdict == stat.Equivalent && speed:
-		return fmt.Sprintf("%s is as fast as %s, within ±%.3g%% (%s)", b, a, 100*c.Margin, within)
+		return fmt.Sprintf("%s is as fast as %s, within ±%s (%s)", b, a, unit.Percent(c.Margin), within)
 	case c.Verdict == stat.Equivalent:
-		return fmt.Sprintf("The %s of %s equals that of %s, within ±%.3g%% (%s)", what, b, a, 100*c.Margin, within)
+		return fmt.Sprintf("The %s of %s equals that of %s, within ±%s (%s)", what, b, a, unit.Percent(c.Margin), within)
 	case speed && asFactors(c.Effect):
 		return fmt.Sprintf("%s has %s of %s (%s)", b, change, a, within)
 	case speed:

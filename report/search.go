@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"contend/expect"
+	"contend/finding"
+	"contend/internal/unit"
 	"contend/load"
 	"contend/metric"
 	"contend/search"
@@ -36,19 +38,24 @@ func (d *Document) searchScreen(s search.Result) *screen {
 	page.first, page.trust, page.mood = saidRate(s)
 	switch {
 	case s.Verdict == search.RateInvalid && s.Reason != nil:
-		page.next = d.afterDoubt(s.Reason.Code)
+		if page.next = d.afterDoubt(s.Reason.Code); s.Reason.Is(finding.Starved) {
+			page.first, page.trust = starvedAt(s.Alone.Result, s.Reason)
+		}
 	case s.Verdict == search.RateUnsettled:
-		page.next = cmp.Or(d.Next, "run the same command with a longer -d")
+		page.next = cmp.Or(d.goesOn(), advise("run the same command with a longer -d"))
 	default:
-		page.next = cmp.Or(d.Next, "run contend run --rate below that rate, for longer, to see the response times in full")
+		page.next = cmp.Or(d.goesOn(), advise("run contend run --rate below that rate, for longer, to see the response times in full"))
 	}
 	if s.Alone != nil {
 		page.aside("%s", s.Alone.Target)
+		if len(s.Attempts) == 0 {
+			page.aside("measured at concurrency %d: %s", s.Alone.Concurrency, runSentence(s.Alone.Result))
+		}
 	}
 	page.rows(rateTable(s))
 	if s.Found != nil {
 		for _, w := range s.Found.Warnings {
-			page.care.addCode(w)
+			page.care.addCode(w, "")
 		}
 	}
 	page.countCaveats("FOUND, valid")
@@ -64,23 +71,26 @@ func saidRate(s search.Result) (first, trust string, m mood) {
 	if s.Reason != nil {
 		why = s.Reason.Text
 	}
-	passed := fmt.Sprintf("%s passed %s attempts", rate(s.HeldPerSec), ofAttempts(s, s.HeldPerSec, search.Held))
+	passed := fmt.Sprintf("%s passed %s attempts", unit.Rate(s.HeldPerSec), ofAttempts(s, s.HeldPerSec, search.Held))
 	switch s.Verdict {
 	case search.RateFound:
-		return fmt.Sprintf("%s is the highest rate that %s", rate(s.HeldPerSec), keeps),
-			fmt.Sprintf("FOUND, valid: %s; %s failed %s (%s)", passed, rate(s.MissedPerSec), ofAttempts(s, s.MissedPerSec, search.Missed), why), good
+		return fmt.Sprintf("%s%s is the highest rate that %s", unit.Rate(s.HeldPerSec), limit(s), keeps),
+			fmt.Sprintf("FOUND, valid: %s; %s failed %s (%s)", passed, unit.Rate(s.MissedPerSec), ofAttempts(s, s.MissedPerSec, search.Missed), why), good
 	case search.RateAtLeast:
 		if s.MissedPerSec > 0 && s.Reason != nil {
-			why = fmt.Sprintf("at %s the load generator failed, not the server (%s)", rate(s.MissedPerSec), s.Reason.Code)
+			why = fmt.Sprintf("at %s the load generator failed, not the server (%s)", unit.Rate(s.MissedPerSec), s.Reason.Code)
 		}
-		return fmt.Sprintf("%s %s, and higher rates may too", rate(s.HeldPerSec), keeps), fmt.Sprintf("AT_LEAST, lower bound: %s; %s", passed, why), doubted
+		return fmt.Sprintf("%s %s, and higher rates may too", unit.Rate(s.HeldPerSec), keeps), fmt.Sprintf("AT_LEAST, lower bound: %s; %s", passed, why), doubted
 	case search.RateMissed:
-		return fmt.Sprintf("No rate %s: not even %s", keeps, rate(s.MissedPerSec)), "MISSED: " + why, bad
+		return fmt.Sprintf("No rate %s: not even %s", keeps, unit.Rate(s.MissedPerSec)), "MISSED: " + why, bad
 	case search.RateInvalid:
 		if s.Reason == nil { // as in a document of another version
 			return noRate, string(s.Verdict), doubted
 		}
 		return noRate, invalid(*s.Reason), doubted
+	}
+	if s.TimeUp != nil && s.Alone != nil && len(s.Attempts) == 0 {
+		return "Too little time to find a rate, which takes about " + roughly(s.TimeUp.Needs), fmt.Sprintf("%s: %s", s.Verdict, s.TimeUp.Lacks), doubted
 	}
 	trust = fmt.Sprintf("%s: no final rate after %s", s.Verdict, plural(len(s.Attempts), "attempt"))
 	if s.TimeUp != nil {
@@ -89,10 +99,17 @@ func saidRate(s search.Result) (first, trust string, m mood) {
 	return fmt.Sprintf("Cannot tell yet which is the highest rate that %s%s", keeps, between(s)), trust, doubted
 }
 
+// limit is the interval of a rate that was found: (1,480 to 1,620/s).
+func limit(s search.Result) string {
+	if s.LimitFrom == 0 || s.LimitTo == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s to %s)", unit.Number(s.LimitFrom), unit.Rate(s.LimitTo))
+}
+
 const noRate = "No result: no rate could be judged"
 
-// objectives are those of a search, as typed but for the metrics, which are said in words:
-// p99 < 20ms.
+// objectives are those of a search, as typed, but with metrics in words: p99 < 20ms.
 func objectives(s search.Result) string {
 	var list []string
 	for _, text := range s.Design.Objectives {
@@ -123,22 +140,12 @@ func ofAttempts(s search.Result, perSec float64, outcome search.Outcome) string 
 func between(s search.Result) string {
 	text := ""
 	if s.HeldPerSec > 0 {
-		text += fmt.Sprintf("; %s passed", rate(s.HeldPerSec))
+		text += fmt.Sprintf("; %s passed", unit.Rate(s.HeldPerSec))
 	}
 	if s.MissedPerSec > 0 {
-		text += fmt.Sprintf("; %s failed %s", rate(s.MissedPerSec), ofAttempts(s, s.MissedPerSec, search.Missed))
+		text += fmt.Sprintf("; %s failed %s", unit.Rate(s.MissedPerSec), ofAttempts(s, s.MissedPerSec, search.Missed))
 	}
 	return text
-}
-
-func rate(perSec float64) string { return perSec4(perSec) + "/s" }
-
-// perSec4 keeps the four digits that rates are rounded to.
-func perSec4(x float64) string {
-	if x >= 999.5 {
-		return metric.Number(x)
-	}
-	return fmt.Sprintf("%.4g", x)
 }
 
 // rateTable draws the first objective's metric, or else p99, over the rates.
@@ -164,7 +171,7 @@ func rateTable(s search.Result) table {
 	}
 	t := table{columns: []string{"rate", "passed", "worst " + m.ShortWords()}}
 	for _, r := range rates {
-		t.rows = append(t.rows, []string{rate(r.rate), ofAttempts(s, r.rate, search.Held), m.Format(r.value)})
+		t.rows = append(t.rows, []string{unit.Rate(r.rate), ofAttempts(s, r.rate, search.Held), m.Format(r.value)})
 		t.bars = append(t.bars, bar{share: r.value / max(1, highest), remark: either(r.rate == s.HeldPerSec, "← highest that passes", "")})
 	}
 	return t
@@ -181,7 +188,7 @@ func searched(v *view, s search.Result) {
 		t.columns = append(t.columns, m.ShortWords())
 	}
 	for i, p := range s.Attempts {
-		row := []string{fmt.Sprint(i + 1), string(p.Step), rate(p.RatePerSec), string(p.Outcome), fmt.Sprint(p.Concurrency), window(p.Duration)}
+		row := []string{fmt.Sprint(i + 1), string(p.Step), unit.Rate(p.RatePerSec), string(p.Outcome), unit.Count(p.Concurrency), window(p.Duration)}
 		for _, m := range metrics {
 			row = append(row, figure(m, p.Cell))
 		}
@@ -195,7 +202,7 @@ func searched(v *view, s search.Result) {
 	if s.Alone != nil {
 		plan = s.Alone.Plan
 	}
-	within := fmt.Sprintf("with at most %.3g%% of the arrivals never started or unfinished", 100*plan.AllowedUnfinished())
+	within := fmt.Sprintf("with at most %s of the arrivals never started or unfinished", unit.Percent(plan.AllowedUnfinished()))
 	if len(s.Design.Objectives) > 0 {
 		within = "within " + strings.Join(s.Design.Objectives, ", ")
 	}
@@ -204,7 +211,7 @@ func searched(v *view, s search.Result) {
 	found := new(findings)
 	for _, p := range s.Attempts {
 		if p.Reason != nil {
-			found.add(*p.Reason, "at "+rate(p.RatePerSec))
+			found.add(*p.Reason, "at "+unit.Rate(p.RatePerSec))
 		}
 	}
 	found.write(v)

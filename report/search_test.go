@@ -55,7 +55,7 @@ func openCell(n int64, slow, late bool) trial.Cell {
 
 func TestSearchesSayWhatTheyFound(t *testing.T) {
 	for late, want := range map[bool]string{
-		false: "1,542/s is the highest rate that keeps p99 < 20ms",
+		false: "1,542/s (1,483 to 1,682/s) is the highest rate that keeps p99 < 20ms", // 1542 ÷ (1 + 2 · 20 ms ÷ 1 s)
 		true:  "1,542/s keeps p99 < 20ms, and higher rates may too",
 	} {
 		if got := firstLine(t, searched(late)); got != want {
@@ -75,8 +75,8 @@ func TestSearchesSayWhatTheyFound(t *testing.T) {
 	}
 }
 
-// Where one virtual user alone got no right answer, there are no attempts, and what
-// it got stands above: the most frequent of what went wrong.
+// If a single virtual user got no right answer, there are no attempts, and the page
+// begins with the most frequent error.
 func TestASearchOfAServerThatFails(t *testing.T) {
 	d := searched(false)
 	s := &d.Searches[0]
@@ -114,6 +114,59 @@ func TestImpossibleSearches(t *testing.T) {
 		}
 		if read, err := report.Read(strings.NewReader(b.String())); read != nil || err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: document %v, error %v", name, read != nil, err)
+		}
+	}
+}
+
+// A search that ended before its first attempt says why: connections that get nothing, or responses that take too long.
+func TestSearchesThatDoNotBegin(t *testing.T) {
+	slow := closedResult("http://127.0.0.1:8080/", 16, 32)
+	slow.Response = spread(32, 5*time.Second, 5002*time.Millisecond)
+	for _, tt := range []struct {
+		seen *load.Result
+		up   *trial.TimeUp
+		want []string
+	}{
+		{starved().Results[0].Result, nil, []string{"9 of 10 connections got no response, the others 20,000", "INVALID (starved): no result at concurrency 10", "let the server serve more connections"}},
+		{slow, &trial.TimeUp{Lacks: "responses take 5.00 s, and a rate is found by 14 attempts of at least 60.0 s", Needs: 17 * time.Minute},
+			[]string{"Too little time to find a rate, which takes about 17 min", "UNSETTLED: responses take 5.00 s", "measured at concurrency 16: "}},
+	} {
+		s := &search.Result{Design: search.Design{Arrivals: "constant", Precision: 0.03, MaxRate: 1e6, MaxAttempt: time.Minute}, Alone: &trial.Cell{Result: tt.seen}, TimeUp: tt.up}
+		s.Derive()
+		d := document("sweep")
+		d.AddSearch(report.Place{}, s)
+		var page strings.Builder
+		if err := d.Screen(&page, report.Look{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(strings.Join(strings.Fields(page.String()), " "), want) {
+				t.Errorf("the page does not say %q: %s", want, &page)
+			}
+		}
+	}
+}
+
+// A sweep of a server that serves some connections only begins with that, if no lower level is left to use; else it is in
+// the first line.
+func TestSweepsOfServersThatStarve(t *testing.T) {
+	cell := trial.Cell{Result: starved().Results[0].Result}
+	for _, left := range []bool{false, true} {
+		d, begins := oneSweep(0), "9 of 10 connections got no response, the others 20,000"
+		c := &d.Curves[0]
+		if c.Visits = []trial.Cell{cell}; left {
+			one := closedResult("http://127.0.0.1:8080/", 1, 2000)
+			one.Response = spread(2000, time.Millisecond, 2*time.Millisecond)
+			c.Visits, c.Explored, begins = []trial.Cell{{Result: one}}, []trial.Cell{cell}, "Use concurrency 1: "
+		}
+		c.Derive()
+		var page strings.Builder
+		if err := d.Screen(&page, report.Look{}); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(strings.Fields(page.String()), " ")
+		if !strings.HasPrefix(text, begins) || left && !strings.Contains(text, "At concurrency 10, 9 of 10 connections got no response") {
+			t.Errorf("the page is %s, want %q first", text, begins)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"contend/internal/unit"
-	"contend/metric"
+	"contend/report/plain"
 	"contend/trial"
 	"contend/why"
 )
@@ -21,19 +21,19 @@ func allocating(e why.Explanation) string {
 	}
 	all := a.All
 	less := either(all.Row.Value > 0, " more", " less")
-	line := clean(e.Candidate) + " allocates "
+	line := plain.Line(e.Candidate) + " allocates "
 	switch {
 	case !all.Row.Excludes0():
 		line += objects(all.Objects.Value) + either(all.Objects.Value > 0, " more", " fewer")
 	case all.Objects.Excludes0() && all.Objects.Value*all.Row.Value > 0:
-		line += fmt.Sprintf("%s (%s)%s", metric.Bytes(math.Abs(all.Row.Value)), objects(all.Objects.Value), less)
+		line += fmt.Sprintf("%s (%s)%s", unit.Bytes(math.Abs(all.Row.Value)), objects(all.Objects.Value), less)
 	default:
-		line += metric.Bytes(math.Abs(all.Row.Value)) + less
+		line += unit.Bytes(math.Abs(all.Row.Value)) + less
 	}
 	line += " per op"
 	for i, f := range a.Functions {
-		longer := line + either(i == 0, ": ", ", ") + unit.Signed(f.Value, metric.Bytes) + " " + shortName(f.Name)
-		if width(longer) > textWidth {
+		longer := line + either(i == 0, ": ", ", ") + unit.Signed(f.Value, unit.Bytes) + " " + shortName(f.Name)
+		if plain.Width(longer) > textWidth {
 			break
 		}
 		line = longer
@@ -42,7 +42,7 @@ func allocating(e why.Explanation) string {
 }
 
 func objects(n float64) string {
-	return metric.Digits(math.Abs(n)) + either(math.Abs(n) == 1, " object", " objects")
+	return unit.Digits(math.Abs(n)) + either(math.Abs(n) == 1, " object", " objects")
 }
 
 // sayCounted writes what programs counted of themselves between snapshots.
@@ -52,10 +52,10 @@ func (v *view) sayCounted(e why.Explanation) {
 		return
 	}
 	v.say("What an op allocates: the total is exact, functions that clearly differ are from samples; %s looked at:", functionsWere(a.Looked))
-	t := table{columns: []string{"allocation", clean(e.Baseline), clean(e.Candidate), "difference", "interval", "objects"}}
+	t := table{columns: []string{"allocation", plain.Line(e.Baseline), plain.Line(e.Candidate), "difference", "interval", "objects"}}
 	for i, r := range append([]why.Allocating{a.All}, a.Functions...) {
-		t.rows = append(t.rows, []string{either(i == 0, "all", clean(r.Name)), metric.Bytes(r.BaselineValue), metric.Bytes(r.CandidateValue), unit.Signed(r.Value, metric.Bytes),
-			unit.Signed(r.Low, metric.Bytes) + " … " + unit.Signed(r.High, metric.Bytes), metric.Digits(r.Objects.BaselineValue) + " → " + metric.Digits(r.Objects.CandidateValue)})
+		t.rows = append(t.rows, []string{either(i == 0, "all", plain.Line(r.Name)), unit.Bytes(r.BaselineValue), unit.Bytes(r.CandidateValue), unit.Signed(r.Value, unit.Bytes),
+			unit.Signed(r.Low, unit.Bytes) + " … " + unit.Signed(r.High, unit.Bytes), unit.Digits(r.Objects.BaselineValue) + " → " + unit.Digits(r.Objects.CandidateValue)})
 	}
 	v.table(t)
 	for _, of := range []struct {
@@ -91,11 +91,11 @@ func notRecorded(e why.Explanation) string {
 		strings.Join(names, " and ")+either(len(names) > 1, " profiles", " profile"), either(len(names) > 1, "them", "it"), strings.Join(calls, " and "))
 }
 
-// uncounted says of which programs there are no snapshots, where what is said of traces does not say why.
+// uncounted names the programs without snapshots, where the line about traces does not explain it.
 func uncounted(d *trial.Diagnosis) (words []string) {
 	for _, s := range d.WithoutSnapshots {
 		if !slices.Contains(d.Untraced, s) {
-			words = append(words, fmt.Sprintf("No snapshots of the heap were taken of %s: %s.", clean(s.Arm), clean(s.Reason)))
+			words = append(words, fmt.Sprintf("No snapshots of the heap were taken of %s: %s.", plain.Line(s.Arm), plain.Line(s.Reason)))
 		}
 	}
 	return words

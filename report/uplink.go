@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"time"
 
+	"contend/internal/unit"
 	"contend/load"
-	"contend/metric"
+	"contend/report/plain"
 	"contend/trial"
 )
 
-// Uplink is what a run of uplinks tells beside its result.
+// Uplink is what a run of uplinks reports in addition to its result.
 type Uplink struct {
 	// Redis is embedded, managed, or given: one that was running.
 	Redis      string `json:"redis"`
@@ -49,8 +50,8 @@ func (d *Document) AddUplink(c trial.Cell, u Uplink) {
 	d.Results[len(d.Results)-1].Uplink = &u
 }
 
-// uplink returns what a part's run of uplinks tells beside its result; nil: it is
-// none.
+// uplink returns what a part's run of uplinks reports in addition to its result;
+// nil for other runs.
 func (d *Document) uplink(at Place) *Uplink {
 	for _, r := range d.Results {
 		if r.Place == at && r.Uplink != nil {
@@ -70,9 +71,9 @@ func (d *Document) uplinks(v *view) (answered bool) {
 	v.answer("%s", r.arrived())
 	switch {
 	case r.Uplink.Silent > 0:
-		v.say("What to do: nothing came of %s devices; give the number of the generator's devices to --devices of the sink.", metric.Number(float64(r.Uplink.Silent)))
+		v.say("What to do: nothing came of %s devices; give the number of the generator's devices to --devices of the sink.", unit.Count(r.Uplink.Silent))
 	case r.Uplink.Foreign > 0:
-		v.say("What to do: %s messages were for other devices; give --devices and --seed of the generator to the sink.", metric.Number(float64(r.Uplink.Foreign)))
+		v.say("What to do: %s messages were for other devices; give --devices and --seed of the generator to the sink.", unit.Count(r.Uplink.Foreign))
 	case r.Uplink.SentUnknown != "":
 		v.say("What to do: give the number of uplinks that are sent to --expect.")
 	}
@@ -89,7 +90,7 @@ const shortChallenge = 2
 
 // arrived says how many uplinks arrived, and how late.
 func (r Result) arrived() string {
-	said := func(n int64) string { return metric.Number(float64(n)) }
+	said := func(n int64) string { return unit.Count(n) }
 	sent, lost := said(r.Planned)+" uplinks sent, ", said(r.lost())+" lost"
 	switch r.Uplink.SentUnknown {
 	case NoEndMarker:
@@ -105,7 +106,7 @@ func (r Result) arrived() string {
 	if r.Completed == 0 {
 		return text
 	}
-	late := func(d time.Duration) string { return metric.Duration(float64(d)) }
+	late := func(d time.Duration) string { return unit.Duration(float64(d)) }
 	return fmt.Sprintf("%s; %s%s late in the median, %s at p99, %s at most", text, which,
 		late(r.Response.Quantile(0.5)), late(r.Response.Quantile(0.99)), late(r.Response.Max()))
 }
@@ -120,17 +121,17 @@ func (r Result) lost() int64 { return r.Planned - r.Completed }
 
 func (u *Uplink) write(v *view, r *load.Result) {
 	v.head("uplinks")
-	v.bullet("%s duplicated, %s reordered, %s unsolved, through a Redis that was %s", metric.Number(float64(u.Duplicated)),
-		metric.Number(float64(u.Reordered)), metric.Number(float64(u.Unsolved)), clean(u.Redis))
-	v.bullet("stream of generation %s; MIC challenges of %d entries at first, %.3g on average", clean(u.Generation),
-		u.FirstChallenge, u.MeanChallenge)
+	v.bullet("%s duplicated, %s reordered, %s unsolved, through a Redis that was %s", unit.Count(u.Duplicated),
+		unit.Count(u.Reordered), unit.Count(u.Unsolved), plain.Line(u.Redis))
+	v.bullet("stream of generation %s; MIC challenges of %s entries at first, %s on average", plain.Line(u.Generation),
+		unit.Count(u.FirstChallenge), unit.Number(u.MeanChallenge))
 	t := table{columns: []string{"program", "CPU", "CPU per uplink"}}
 	for _, p := range u.Parts {
 		perUplink := "–"
 		if r.Completed > 0 {
-			perUplink = metric.Duration(p.CPUSec * 1e9 / float64(r.Completed))
+			perUplink = unit.Duration(p.CPUSec * 1e9 / float64(r.Completed))
 		}
-		t.rows = append(t.rows, []string{clean(p.Name), metric.Duration(p.CPUSec * 1e9), perUplink})
+		t.rows = append(t.rows, []string{plain.Line(p.Name), unit.Duration(p.CPUSec * 1e9), perUplink})
 	}
 	v.table(t)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/internal/unit"
 	"contend/trial"
 )
 
@@ -62,6 +63,12 @@ func (d *Document) view() *view {
 	} else {
 		d.answer(v)
 	}
+	d.below(v)
+	return v
+}
+
+// below writes what is below the page of a terminal: every figure.
+func (d *Document) below(v *view) {
 	for _, e := range d.Experiments {
 		d.experiment(v, e)
 	}
@@ -69,7 +76,6 @@ func (d *Document) view() *view {
 		d.place(v, Place{})
 	}
 	d.remainder(v)
-	return v
 }
 
 // remainder writes what belongs to all of the document.
@@ -83,7 +89,7 @@ func (d *Document) remainder(v *view) {
 	if d.Command == "calibrate" {
 		notes = nil // its page has them
 	}
-	if s := d.screen(); d.Settle != "" && (s == nil || s.next != d.Settle) {
+	if s := d.screen(); d.Settle != "" && (s == nil || s.next != d.settles()) {
 		notes = append(notes, "To settle it: "+d.Settle)
 	}
 	if len(notes) > 0 {
@@ -110,7 +116,7 @@ func (e Environment) sentence(version string) string {
 	text := fmt.Sprintf("Measured %s by contend %s on %s, %s", e.Started.UTC().Format(time.RFC3339), version,
 		cmp.Or(e.CPU, "an unknown CPU"), plural(e.Cores, "core"))
 	if e.CPULimit > 0 {
-		text += fmt.Sprintf(" (limited to %.3g)", e.CPULimit)
+		text += fmt.Sprintf(" (limited to %s)", unit.Exactly(e.CPULimit))
 	}
 	text += fmt.Sprintf(", GOMAXPROCS %d", e.GOMAXPROCS)
 	if e.GeneratorCPUs+e.ServerCPUs+e.SharedBecause != "" {
@@ -156,6 +162,7 @@ func (d *Document) place(v *view, at Place) {
 		scatter(v, list[:n], d.probes(at))
 		list = list[n:]
 	}
+	d.countedIn(v, at)
 	d.changedOver(v, at)
 	d.diagnosed(v, at)
 	for _, c := range d.Curves {

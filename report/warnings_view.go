@@ -1,14 +1,16 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"contend/finding"
+	"contend/report/plain"
 	"contend/trial"
 )
 
-// care writes warnings that stand by themselves.
+// care writes warnings in a section of their own.
 func care(v *view, list []finding.Warning) {
 	if len(list) > 0 {
 		v.say("Read with care (contend explain CODE says what to do):")
@@ -45,11 +47,21 @@ func (f *findings) add(w finding.Warning, where string) {
 	}
 }
 
-// addCode adds a warning unless there is one with its code.
-func (f *findings) addCode(w finding.Warning) {
-	if !slices.ContainsFunc(f.list, func(known located) bool { return known.Code == w.Code }) {
-		f.add(w, "")
+// addCode adds a warning, or where it is, if there is one with its code.
+func (f *findings) addCode(w finding.Warning, where string) {
+	if i := slices.IndexFunc(f.list, func(known located) bool { return known.Code == w.Code }); i >= 0 {
+		w = f.list[i].Warning
 	}
+	f.add(w, where)
+}
+
+// line is a line of a page, which names where the warning is unless it is everywhere.
+func (f *findings) line(w located) string {
+	line := fmt.Sprintf("%s (%s): %s", w.Code, strings.Join(w.where, ", "), w.Short())
+	if n := len(w.where); n == 0 || n >= f.places || plain.Width(line) > textWidth-len(gutter) {
+		return w.Code + ": " + w.Short()
+	}
+	return line
 }
 
 // write lists the findings by code.
@@ -75,7 +87,7 @@ func (f *findings) write(v *view) {
 	}
 }
 
-// named says which result is meant: mutex at concurrency 10.
+// named names the result: mutex at concurrency 10.
 func named(arm string, concurrency int) string {
 	at := atConcurrency(concurrency)
 	if arm == "" {
@@ -87,14 +99,14 @@ func named(arm string, concurrency int) string {
 func ofCells(cells []trial.Cell) *findings {
 	f := &findings{places: len(cells)}
 	for _, c := range cells {
-		for _, w := range c.Warnings {
+		for _, w := range c.Remarks() {
 			f.add(w, named(c.Arm, c.Concurrency))
 		}
 	}
 	return f
 }
 
-// knows says whether the warning was found there.
+// knows reports whether the warning was found there.
 func (f *findings) knows(w finding.Warning, where string) bool {
 	return slices.ContainsFunc(f.list, func(known located) bool {
 		return known.Warning == w && slices.Contains(known.where, where)

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"contend/report/plain"
 	"contend/trial"
 	"contend/why"
 )
 
 // shortName is a function's name without what is rarely looked at.
-func shortName(function string) string { return clean(why.ShortName(function)) }
+func shortName(function string) string { return plain.Line(why.ShortName(function)) }
 
 // mostlyIn are the functions of a row.
 func mostlyIn(r why.Row) string {
@@ -25,7 +26,7 @@ func mostlyIn(r why.Row) string {
 func workName(r why.Row, room int) string {
 	name := shortName(r.Name)
 	for ; len(r.Functions) > 0; r.Functions = r.Functions[:len(r.Functions)-1] {
-		if with := name + " (" + mostlyIn(r) + ")"; len(r.Functions) == 1 || width(with) <= room {
+		if with := name + " (" + mostlyIn(r) + ")"; len(r.Functions) == 1 || plain.Width(with) <= room {
 			return with
 		}
 	}
@@ -41,7 +42,7 @@ func cutSentence(d *trial.Diagnosis, arms []string, e why.Explanation) string {
 	var cut []string
 	for _, arm := range []string{e.Baseline, e.Candidate} {
 		if at := slices.Index(arms, arm); at >= 0 && why.Cut(d.Calls, at) > mostCut {
-			cut = append(cut, fmt.Sprintf("%.0f%% of the CPU time of %s", 100*why.Cut(d.Calls, at), clean(arm)))
+			cut = append(cut, fmt.Sprintf("%.0f%% of the CPU time of %s", 100*why.Cut(d.Calls, at), plain.Line(arm)))
 		}
 	}
 	if len(cut) == 0 {

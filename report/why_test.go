@@ -182,7 +182,7 @@ func unsampled() *report.Document {
 // failed has a server that died while it was sampled.
 func failed() *report.Document {
 	d := oneLevel(20)
-	d.Trials[0].Why = &trial.Diagnosis{Failed: "inputq: its process died: ended unasked: exit status 7; end of its stderr:\n\tno more \x1b[31mlicences",
+	d.Trials[0].Why = &trial.Diagnosis{Failed: "inputq: its process died: exited on its own: exit status 7; end of its stderr:\n\tno more \x1b[31mlicences",
 		Failures: []failure.Failure{ended("inputq", true, 7, "no more \x1b[31mlicences")}}
 	d.Derive()
 	return d
@@ -196,7 +196,7 @@ func untold() *report.Document {
 	return d
 }
 
-// Where fewer goroutines of one can run the page says so once, whether waiting is told apart or not.
+// If fewer goroutines of a program can run, the page says so once, whether or not waiting clearly differs.
 func TestFewerProcessors(t *testing.T) {
 	for name, d := range map[string]*report.Document{"it waits": waiting(), "it works": costly(), "a row says it": traced()} {
 		for i := range d.Trials[0].Why.Profiles {

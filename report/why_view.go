@@ -8,7 +8,7 @@ import (
 
 	"contend/failure"
 	"contend/internal/unit"
-	"contend/metric"
+	"contend/report/plain"
 	"contend/trial"
 	"contend/why"
 )
@@ -33,7 +33,7 @@ func (d *Document) diagnosed(v *view, at Place) {
 			v.sayWaits(t.Why, e, several)
 			if len(e.Rows) > 0 {
 				v.say("Work that differs, in CPU time per op over %s of their own; %s looked at, with simultaneous intervals at %s; everything else is %s:",
-					plural(e.Rounds, "round"), wereLooked(e.Looked), confidence(float64(e.Looked)*e.Rows[0].Level), workTimes(e).Signed(e.Unnamed()))
+					plural(e.Rounds, "round"), wereLooked(e.Looked), unit.Percent(1-float64(e.Looked)*e.Rows[0].Level), workTimes(e).Signed(e.Unnamed()))
 				v.table(whyTable(e, "work", e.Rows))
 			}
 			if len(e.Functions) > 0 {
@@ -79,14 +79,14 @@ func wereLooked(rows int) string {
 
 // whyTable has rows of what the first column is headed with, all times in one unit.
 func whyTable(e why.Explanation, what string, rows []why.Row) table {
-	t := table{columns: []string{what, clean(e.Baseline), clean(e.Candidate), "difference", "interval"}}
+	t := table{columns: []string{what, plain.Line(e.Baseline), plain.Line(e.Candidate), "difference", "interval"}}
 	detailed := slices.ContainsFunc(rows, func(r why.Row) bool { return len(r.Functions) > 0 })
 	if detailed {
 		t.columns = append(t.columns, "mainly in")
 	}
 	times := timesOf(rows)
 	for _, r := range rows {
-		cells := append([]string{clean(r.Name)}, comparedCells(r, times)...)
+		cells := append([]string{plain.Line(r.Name)}, comparedCells(r, times)...)
 		if detailed {
 			cells = append(cells, mostlyIn(r))
 		}
@@ -113,7 +113,7 @@ func timesOf(rows []why.Row) unit.Times {
 func workTimes(e why.Explanation) unit.Times {
 	all := []float64{e.CPU.Value}
 	if !e.CPU.Excludes0() {
-		all = append(all, e.CPU.Low, e.CPU.High) // which is all that is said of it
+		all = append(all, e.CPU.Low, e.CPU.High) // the only line about it
 	}
 	for _, r := range e.Rows {
 		all = append(all, r.Value)
@@ -139,14 +139,14 @@ func sampledSentence(d *trial.Diagnosis) string {
 	for _, p := range d.Profiles {
 		samples, lost = samples+p.Samples, lost+p.Lost
 	}
-	text := fmt.Sprintf("%s CPU samples were taken after the comparison, in %s; that cost %.2g%% of the throughput.",
-		metric.Number(float64(samples)), roughly(d.Elapsed), 100*d.Overhead)
+	text := fmt.Sprintf("%s CPU samples were taken after the comparison, in %s; that cost %s of the throughput.",
+		unit.Count(samples), roughly(d.Elapsed), unit.Percent(d.Overhead))
 	if lost > 0 {
-		text += fmt.Sprintf(" %s were lost.", metric.Number(float64(lost)))
+		text += fmt.Sprintf(" %s were lost.", unit.Count(lost))
 	}
 	text += pressureSentence(d)
 	for _, missing := range d.Missing {
-		text += " " + clean(missing) + "."
+		text += " " + plain.Line(missing) + "."
 	}
 	return text
 }
@@ -165,8 +165,8 @@ func whySentence(e why.Explanation) string {
 		}
 		return "CPU per op: no clear difference " + between
 	}
-	return fmt.Sprintf("%s uses %s %s CPU per op (%s, %s %s)", clean(e.Candidate), times.Format(math.Abs(cpu.Value)), either(cpu.Value > 0, "more", "less"),
-		percent(ratio), ci(cpu.Level), span(cpu, times))
+	return fmt.Sprintf("%s uses %s %s CPU per op (%s, %s %s)", plain.Line(e.Candidate), times.Format(math.Abs(cpu.Value)), either(cpu.Value > 0, "more", "less"),
+		unit.Change(ratio), ci(cpu.Level), span(cpu, times))
 }
 
 // span is the interval of an amount, whatever its sign.
@@ -188,28 +188,29 @@ func whySentences(e why.Explanation) []string {
 	return sentences
 }
 
-// waitsFirst says whether it is waiting that explains the difference, and not work.
+// waitsFirst reports whether it is waiting that explains the difference, and not work.
 func waitsFirst(e why.Explanation) bool {
 	return e.Wait.Excludes0() || len(e.Waits) > 0 && !e.CPU.Excludes0()
 }
 
 // waitSentence says how much longer or shorter an operation takes than its work explains, or
-// else that more goroutines wait, or that fewer can run; "" where none of it is told apart.
+// else that more goroutines wait, or that fewer can run; "" if none of these clearly
+// differs.
 func waitSentence(e why.Explanation) string {
 	wait := e.Wait
 	switch {
 	case !wait.Excludes0() && len(e.Waits) == 0:
 		return unlikeProcessors(e)
 	case !wait.Excludes0():
-		return fmt.Sprintf("%s goroutines of %s wait at the same time", either(e.Waits[0].Goroutines.Value > 0, "more", "fewer"), clean(e.Candidate))
+		return fmt.Sprintf("%s goroutines of %s wait at the same time", either(e.Waits[0].Goroutines.Value > 0, "more", "fewer"), plain.Line(e.Candidate))
 	}
 	times := waitTimes(e)
-	return fmt.Sprintf("an op of %s waits at least %s %s than its CPU time explains (%s %s)", clean(e.Candidate), times.Format(math.Abs(wait.Value)),
+	return fmt.Sprintf("an op of %s waits at least %s %s than its CPU time explains (%s %s)", plain.Line(e.Candidate), times.Format(math.Abs(wait.Value)),
 		either(wait.Value > 0, "longer", "less"), ci(wait.Level), span(wait, times))
 }
 
 // signed formats a difference of times that stands alone.
-func signed(ns float64) string { return unit.Signed(ns, metric.Duration) }
+func signed(ns float64) string { return unit.Signed(ns, unit.Duration) }
 
 // mostWhy are the rows of work on a page.
 const mostWhy = 10
@@ -229,7 +230,7 @@ func (d *Document) because(v *view, c Comparison) {
 		v.lead("%s", sentence)
 		parts[i]()
 	}
-	for _, said := range []string{beside(e), allocating(e), cutSentence(of.Why, of.Arms, e)} {
+	for _, said := range []string{alsoDiffers(e), allocating(e), cutSentence(of.Why, of.Arms, e)} {
 		if said != "" {
 			v.lead("%s", said)
 		}
@@ -290,16 +291,16 @@ func (d *Document) becauseInShort(v *view, list []Comparison) {
 
 // asked tells a comparison apart from others of a page.
 func asked(c Comparison) string {
-	where := fmt.Sprintf("%s at concurrency %d", clean(c.Candidate), c.Concurrency)
+	where := fmt.Sprintf("%s at concurrency %d", plain.Line(c.Candidate), c.Concurrency)
 	if c.Part != "" {
-		return clean(c.Part) + ", " + where
+		return plain.Line(c.Part) + ", " + where
 	}
 	return where
 }
 
 // inShort is what explains most, in one sentence: waiting or CPU time, and the rows that differ most.
 func inShort(e why.Explanation) string {
-	text := strings.TrimPrefix(strings.TrimPrefix(whySentences(e)[0], "Why: "), clean(e.Candidate)+" ")
+	text := strings.TrimPrefix(strings.TrimPrefix(whySentences(e)[0], "Why: "), plain.Line(e.Candidate)+" ")
 	times := workTimes(e)
 	for i, r := range e.Rows[:min(len(e.Rows), mostRowsInShort)] {
 		text += either(i == 0, either(waitsFirst(e), "; CPU ", ": "), ", ") + times.Signed(r.Value) + " " + shortName(r.Name)
@@ -356,9 +357,9 @@ func (d *Document) noWhy(of *trial.Diagnosis) (said string, left failure.Failure
 		case who != "":
 			who += ": "
 		}
-		return "Why: unknown: " + clean(who+whyOf(f)) + "; the verdict does not depend on it", f
+		return "Why: unknown: " + plain.Line(who+whyOf(f)) + "; the verdict does not depend on it", f
 	case len(of.Profiles) == 0:
-		return "Why: unknown: sampling is not possible here: " + clean(strings.Join(of.Missing, "; ")), left
+		return "Why: unknown: sampling is not possible here: " + plain.Line(strings.Join(of.Missing, "; ")), left
 	}
 	rounds := 0
 	for _, p := range of.Profiles {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"contend/internal/unit"
+	"contend/report/plain"
 	"contend/trial"
 	"contend/why"
 	"contend/why/gotrace"
@@ -48,7 +50,7 @@ func waitName(e why.Explanation, w why.Waiting, short func(string) string) strin
 	if w.For == gotrace.Processor {
 		return string(w.For) + processors(e)
 	}
-	name := clean(string(w.For)) + " in " + short(w.Name)
+	name := plain.Line(string(w.For)) + " in " + short(w.Name)
 	if in := mostlyIn(w.Row); in != "" {
 		name += " (" + in + ")"
 	}
@@ -64,7 +66,7 @@ func processors(e why.Explanation) string {
 	case a == b:
 		return fmt.Sprintf(" (GOMAXPROCS is %d)", a)
 	}
-	return fmt.Sprintf(" (GOMAXPROCS is %d in %s, %d in %s)", b, clean(e.Candidate), a, clean(e.Baseline))
+	return fmt.Sprintf(" (GOMAXPROCS is %d in %s, %d in %s)", b, plain.Line(e.Candidate), a, plain.Line(e.Baseline))
 }
 
 // unnamedWaits says why goroutines wait at no place that is named, and what would name it; "" where one is
@@ -79,14 +81,14 @@ func unnamedWaits(d *trial.Diagnosis, e why.Explanation) string {
 	for _, arm := range []string{e.Candidate, e.Baseline} {
 		for _, u := range d.Untraced {
 			if u.Arm == arm && isGo(d, arm) {
-				return fmt.Sprintf("What goroutines of %s wait for is unknown: %s", clean(arm), clean(u.Reason))
+				return fmt.Sprintf("What goroutines of %s wait for is unknown: %s", plain.Line(arm), plain.Line(u.Reason))
 			}
 		}
 	}
 	return ""
 }
 
-// isGo says whether samples of an arm show the runtime of Go.
+// isGo reports whether samples of an arm show the runtime of Go.
 func isGo(d *trial.Diagnosis, arm string) bool {
 	return slices.ContainsFunc(d.Profiles, func(p why.Profile) bool {
 		return p.Arm == arm && slices.ContainsFunc(p.Functions, func(f why.Function) bool {
@@ -110,15 +112,15 @@ func (v *view) sayWaits(d *trial.Diagnosis, e why.Explanation, sentences bool) {
 }
 
 func waitsTable(e why.Explanation, waits []why.Waiting) table {
-	t := table{columns: []string{"waiting", clean(e.Baseline), clean(e.Candidate), "difference", "interval", "waiting at the same time"}}
+	t := table{columns: []string{"waiting", plain.Line(e.Baseline), plain.Line(e.Candidate), "difference", "interval", "waiting at the same time"}}
 	var rows []why.Row
 	for _, w := range waits {
 		rows = append(rows, w.Row)
 	}
 	times := timesOf(rows)
 	for _, w := range waits {
-		cells := append([]string{waitName(e, w, clean)}, comparedCells(w.Row, times)...)
-		t.rows = append(t.rows, append(cells, fmt.Sprintf("%.2g → %.2g", w.Goroutines.BaselineValue, w.Goroutines.CandidateValue)))
+		cells := append([]string{waitName(e, w, plain.Line)}, comparedCells(w.Row, times)...)
+		t.rows = append(t.rows, append(cells, unit.Digits(w.Goroutines.BaselineValue)+" → "+unit.Digits(w.Goroutines.CandidateValue)))
 	}
 	return t
 }
@@ -127,10 +129,10 @@ func waitsTable(e why.Explanation, waits []why.Waiting) table {
 func tracedSentence(d *trial.Diagnosis) string {
 	var words []string
 	if slices.ContainsFunc(d.Profiles, func(p why.Profile) bool { return p.Traced != nil }) {
-		words = append(words, fmt.Sprintf("Execution traces were taken of other blocks; that cost %.2g%% of the throughput.", 100*d.TraceOverhead))
+		words = append(words, fmt.Sprintf("Execution traces were taken of other blocks; that cost %s of the throughput.", unit.Percent(d.TraceOverhead)))
 	}
 	for _, u := range d.Untraced {
-		words = append(words, fmt.Sprintf("No execution traces were taken of %s: %s.", clean(u.Arm), clean(u.Reason)))
+		words = append(words, fmt.Sprintf("No execution traces were taken of %s: %s.", plain.Line(u.Arm), plain.Line(u.Reason)))
 	}
 	return strings.Join(append(words, uncounted(d)...), " ")
 }

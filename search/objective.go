@@ -2,7 +2,7 @@ package search
 
 import (
 	"errors"
-	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +10,7 @@ import (
 	"contend/expect"
 	"contend/finding"
 	"contend/hist"
+	"contend/internal/unit"
 	"contend/metric"
 	"contend/setting"
 	"contend/stat"
@@ -27,7 +28,7 @@ func (d Design) objectives() ([]expect.Bound, error) {
 		}
 		switch {
 		case err != nil:
-			wrong("is %v", err)
+			errs = append(errs, setting.At(&d, &d.Objectives).Says("is ", err))
 			continue
 		case !b.IsUpper():
 			wrong("is %q; expected an upper bound, with <, <= or ==", text)
@@ -49,20 +50,24 @@ func (s *Result) Metrics() []metric.Name {
 	return list
 }
 
-// samples returns how many answers an attempt needs.
-func (d Design) samples() float64 {
+// percentiles are the objectives that are bounds of one.
+func (d Design) percentiles() []expect.Bound {
 	bounds, _ := d.objectives()
+	return slices.DeleteFunc(bounds, func(b expect.Bound) bool {
+		_, ok := b.Metric.Percentile()
+		return !ok
+	})
+}
+
+// fewest returns how many answers an attempt needs: 100, and one above each percentile of the objectives.
+func (d Design) fewest() float64 {
 	most := finding.FewSamples.Refuses
-	for _, b := range bounds {
-		if q, ok := b.Metric.Percentile(); ok {
-			most = max(most, finding.FewSamples.Refuses/(1-q))
-		}
+	for _, b := range d.percentiles() {
+		q, _ := b.Metric.Percentile()
+		most = max(most, math.Round(1/(1-q)))
 	}
 	return most
 }
-
-// fewest returns how many answers an attempt needs at least: one beyond the percentile.
-func (d Design) fewest() float64 { return d.samples() / finding.FewSamples.Refuses }
 
 // An Outcome says whether a rate was sustained.
 type Outcome string
@@ -75,9 +80,9 @@ const (
 	Doubted Outcome = "doubted"
 )
 
-// judge decides whether the cell's rate was sustained. An attempt that held is
-// believed whatever the generator did: its times include every late start, and
-// arrivals in bunches are no easier to serve. One that missed is doubted where
+// judge decides whether the cell's rate was sustained. An attempt that passed
+// counts whatever the generator did: its times include every late start, and
+// arrivals in bunches are no easier to serve. One that failed is discounted if
 // the generator explains it.
 func (s *Result) judge(c trial.Cell) (Outcome, *finding.Warning) {
 	reason, lagged := s.misses(c)
@@ -107,8 +112,8 @@ func (s *Result) excuse(c trial.Cell, lagged bool) *finding.Warning {
 	return nil
 }
 
-// couldUseAllVUs says whether some iteration took so long that meanwhile as
-// many were due as there are VUs. Otherwise no iteration had to wait for one.
+// couldUseAllVUs reports whether some iteration took so long that as many became
+// due during it as there are VUs. Otherwise no iteration had to wait for one.
 func couldUseAllVUs(c trial.Cell) bool {
 	perSec := float64(c.Planned) / c.Duration.Seconds()
 	return c.Dropped > 0 || c.Unfinished > 0 || c.Service.Max().Seconds()*perSec >= float64(c.Concurrency)
@@ -140,7 +145,7 @@ func (s *Result) misses(c trial.Cell) (reason *finding.Warning, lagged bool) {
 	return nil, false
 }
 
-// missesInMedian says whether even the median misses an objective of a higher percentile of
+// missesInMedian reports whether even the median misses an objective of a higher percentile of
 // the response time, with as many answers as a median takes.
 func (s *Result) missesInMedian(c trial.Cell) bool {
 	bounds, _ := s.Design.objectives()
@@ -157,7 +162,7 @@ func (s *Result) missesInMedian(c trial.Cell) bool {
 // text is the bound of an objective as a user types it: 20ms.
 func text(m metric.Name, value float64) string {
 	if m.Kind().Unit() != "ns" {
-		return fmt.Sprintf("%.4g", value)
+		return unit.Exactly(value)
 	}
 	return hist.Rounded(time.Duration(value)).String()
 }

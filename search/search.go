@@ -12,6 +12,7 @@ import (
 
 	"contend/expect"
 	"contend/finding"
+	"contend/internal/unit"
 	"contend/load"
 	"contend/metric"
 	"contend/pace"
@@ -22,7 +23,7 @@ import (
 // A Design says how the highest arrival rate within objectives is found.
 type Design struct {
 	// Objectives are upper bounds that hold at a sustainable rate, such as
-	// "response_p99_ns < 20ms". Empty: what holds for every rate, that few
+	// "p99 < 20ms". Empty: what holds for every rate, that few
 	// arrivals are dropped or unfinished (load.Plan.MaxUnfinished) and that errors
 	// stay below their gate, which an objective about errors lifts.
 	Objectives []string `json:"objectives,omitempty" flag:"objective" words:"with --rate: objectives to keep, such as 'p99 < 20ms'; *bounds* separated by commas, or repeated"`
@@ -32,16 +33,16 @@ type Design struct {
 	VUs int `json:"vus,omitempty" flag:"concurrency,c" min:"0" max:"1000000" words:"with --rate: *number* of callers (as many as the rate needs)"`
 	// Precision is how far apart the highest rate that held and the lowest that
 	// missed may be, as a share.
-	Precision float64 `json:"precision" flag:"precision" default:"5%" unit:"percent" min:"0.5%" max:"100%" words:"with --rate: largest gap between the rate that passes and the one that fails"`
+	Precision float64 `json:"precision" flag:"precision" default:"3%" unit:"percent" min:"0.5%" max:"100%" words:"with --rate: largest gap between the rate that passes and the one that fails"`
 	// MaxRate is the highest rate to try, per second.
 	MaxRate float64 `json:"max_rate_per_s" flag:"max-rate" default:"1e6" min:"1" max:"1e9" words:"with --rate: highest *rate* to try, per second"`
 	// Duration is the most that the whole may take; 0: as long as it takes.
 	Duration time.Duration `json:"duration_ns,omitempty" flag:"duration,d" default:"1m" min:"0s" max:"720h" words:"time limit for the whole search; 0s: none"`
-	// Attempt is the measured length of an attempt. It is stretched to hold 100 answers
+	// Attempt is the measured length of an attempt. It is stretched to hold an answer
 	// beyond each percentile of the objectives, up to MaxAttempt. 0: it is chosen, up
 	// to 3 s, by Duration and Precision.
 	Attempt    time.Duration `json:"attempt_ns,omitempty" flag:"block" min:"0s" max:"24h" words:"minimum measured *length* of an attempt"`
-	MaxAttempt time.Duration `json:"max_attempt_ns" flag:"max-attempt" default:"1m" min:"10ms" max:"24h" words:"with --rate: how far an attempt may be extended to get 100 responses beyond a percentile"`
+	MaxAttempt time.Duration `json:"max_attempt_ns" flag:"max-attempt" default:"1m" min:"10ms" max:"24h" words:"with --rate: how far an attempt may be extended to get a response beyond a percentile"`
 	// Warmup is driven at the attempt's rate before it.
 	Warmup time.Duration `json:"warmup_ns" flag:"warmup" default:"300ms" min:"0s" max:"720h" words:"warm-up before each attempt"`
 	// Seed decides random arrivals.
@@ -62,7 +63,7 @@ func (d Design) Validate() error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return d.enough()
+	return d.enough(d.alone(), 0, 0)
 }
 
 // A Result is the highest arrival rate of one arm within objectives. What
@@ -74,8 +75,9 @@ type Result struct {
 	TimeUp *trial.TimeUp `json:"time_up,omitempty"`
 	// Warmup is that of the pilot; nil: there was none, or nothing could be learnt.
 	Warmup *trial.Warmup `json:"pilot,omitempty"`
-	// Alone is the arm under one VU in the closed model: where the search begins,
-	// and how fast the arm is when nothing waits. nil: it was not measured.
+	// Alone is the arm under one VU in the closed model: where the search begins, and how fast the arm is when nothing
+	// waits; or under those of the pilot, if some of them were starved or one VU was not measured to its end. nil: neither
+	// was measured.
 	Alone    *trial.Cell `json:"alone,omitempty"`
 	Attempts []Attempt   `json:"attempts"` // in the order of measuring
 
@@ -84,7 +86,10 @@ type Result struct {
 	// it that did not; 0: none.
 	HeldPerSec   float64 `json:"held_per_s,omitempty"`
 	MissedPerSec float64 `json:"missed_per_s,omitempty"`
-	// Reason says why the next rate did not hold, or why there is no rate.
+	// LimitFrom and LimitTo are rates per second between which the limit lies with little doubt; 0: not known.
+	LimitFrom float64 `json:"limit_from_per_s,omitempty"`
+	LimitTo   float64 `json:"limit_to_per_s,omitempty"`
+	// Reason says why the next rate failed, or why no rate was found.
 	Reason *finding.Warning `json:"reason,omitempty"`
 	// Found is the sum of the attempts at HeldPerSec that held; nil: none.
 	Found *trial.Cell `json:"-"`
@@ -108,7 +113,7 @@ const (
 	RateFound     Verdict = "FOUND"     // the rate held three times, the next one up missed twice
 	RateAtLeast   Verdict = "AT_LEAST"  // above it the generator, or the highest rate allowed, was the limit
 	RateMissed    Verdict = "MISSED"    // even the lowest rate misses
-	RateInvalid   Verdict = "INVALID"   // nothing can be said
+	RateInvalid   Verdict = "INVALID"   // nothing is known
 	RateUnsettled Verdict = "UNSETTLED" // interrupted, out of time, or the attempts contradict each other
 )
 
@@ -118,10 +123,9 @@ type Progress struct {
 	Result Result // so far, which nothing follows from yet
 }
 
-// Rate looks for the highest arrival rate that the arm sustains within the
-// objectives: doubled until an attempt misses, then bisected, then confirmed; for
-// Duration at the most. On an error, and when ctx is done, the search so far is returned
-// with it.
+// Rate looks for the highest arrival rate that the arm sustains within the objectives:
+// doubled until an attempt fails, then bisected, then confirmed; for at most Duration.
+// On an error, and when ctx is done, the search so far is returned with it.
 func Rate(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe func(Progress)) (*Result, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
@@ -131,11 +135,15 @@ func Rate(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe 
 	limited, cancel := trial.Limit(ctx, d.Duration)
 	defer cancel()
 	err := s.run(limited, begun, arm, plan, observe)
-	if trial.IsTimeUp(limited) || errors.Is(err, errNoTime) {
+	if short, ok := errors.AsType[*trial.TooShortError](err); ok {
+		s.TimeUp, err = &trial.TimeUp{Lacks: short.Lacks, Needs: short.Least}, nil
+	} else if trial.IsTimeUp(limited) || errors.Is(err, errNoTime) {
 		err = nil
 		s.TimeUp = s.timeUp(time.Since(begun))
 	}
-	s.Derive()
+	if s.Derive(); s.Verdict == RateFound {
+		s.TimeUp = nil
+	}
 	return s, err
 }
 
@@ -153,27 +161,39 @@ func (s *Result) run(ctx context.Context, begun time.Time, arm trial.Arm, plan l
 	}
 	defer func() { _ = warmed.End(ctx) }() // of a process that nothing was measured of
 	arm, s.Warmup = warmed.Arm, warmed.Warmup
+	busy := 0.0
+	if last := warmed.Last; last.Result != nil {
+		if s.know(last); last.Starved > 0 {
+			return nil
+		}
+		busy = last.ThroughputPerSec
+	}
 	show("concurrency 1")
 	alone := plan
-	alone.VUs, alone.Warmup, alone.Duration, alone.Grace = 1, s.Design.Warmup, s.Design.alone(), trial.Grace
+	// without a warm-up, in which the only response of a slow server would be
+	alone.VUs, alone.Warmup, alone.Duration, alone.Grace = 1, 0, s.Design.alone(), max(trial.Grace, plan.Timeout)
 	alone.StartLag = pace.Auto // it is a closed model
 	cell, err := trial.Measure(ctx, arm, alone)
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return err
 	}
-	s.allowErrors(cell)
-	s.Alone = &cell
+	s.know(cell)
+	if response := cell.Response.Mean(); s.Design.attemptOf(response) > s.Design.attemptOf(0) { // else Validate has seen it
+		if err := s.Design.enough(time.Since(begun), response, busy*response.Seconds()); err != nil {
+			return err
+		}
+	}
 	for {
 		next := s.next()
 		if next.rate == 0 {
 			return nil
 		}
-		show("attempt %d: %s %.4g/s (held %.4g/s, missed %.4g/s)", len(s.Attempts)+1, next.step, next.rate, next.low, next.high)
+		show("attempt %d: %s %s", len(s.Attempts)+1, next.step, unit.Rate(next.rate))
 		planned, err := s.plan(plan, next.rate)
 		if err != nil {
 			return err
 		}
-		if most := s.Design.Duration; most > 0 && time.Since(begun)+s.warms()+planned.Warmup+planned.Duration > most {
+		if most := s.Design.Duration; most > 0 && time.Since(begun)+s.warms()+planned.Warmup+planned.Duration+s.Alone.Response.Mean() > most {
 			return errNoTime
 		}
 		cell, err := trial.Measure(ctx, arm, planned)
@@ -201,6 +221,12 @@ func (s *Result) pilot(ctx context.Context, arm trial.Arm, plan load.Plan) (*tri
 	return p.Warm(ctx, arm)
 }
 
+// know takes what the arm showed in the closed model.
+func (s *Result) know(cell trial.Cell) {
+	s.allowErrors(cell)
+	s.Alone = &cell
+}
+
 // allowErrors has a cell that was measured allow the errors that the objectives do.
 func (s *Result) allowErrors(c trial.Cell) {
 	c.Plan.AllowErrors(expect.AllowedErrors(s.Design.Objectives, c.Planned))
@@ -209,13 +235,19 @@ func (s *Result) allowErrors(c trial.Cell) {
 // The grace of an attempt is short: what completes late was not sustained.
 const (
 	leastGrace  = 50 * time.Millisecond
-	graceOfSelf = 10 // times the response time of one VU
+	graceOfSelf = 3 // times the response time of one VU
 )
+
+// grace is that of an attempt. It is longer than a response of one VU: else no rate would hold.
+func (s *Result) grace() time.Duration {
+	alone := s.Alone.Response.Mean()
+	return max(min(max(leastGrace, graceOfSelf*alone, 2*s.bound()), trial.Grace), alone+alone/10)
+}
 
 // plan is that of an attempt.
 func (s *Result) plan(plan load.Plan, rate float64) (load.Plan, error) {
 	plan.VUs, plan.Warmup, plan.Duration = s.vus(rate), s.Design.Warmup, s.length(rate)
-	plan.Grace = min(max(leastGrace, graceOfSelf*s.Alone.Response.Mean(), 2*s.bound()), trial.Grace)
+	plan.Grace, plan.FixedGrace = s.grace(), true
 	plan.Seed = s.Design.Seed + uint64(len(s.Attempts))
 	var err error
 	plan.Pacer, err = pace.Parse(fmt.Sprintf("%s:%f", s.Design.Arrivals, rate))
@@ -225,9 +257,9 @@ func (s *Result) plan(plan load.Plan, rate float64) (load.Plan, error) {
 // MostVUs is how many VUs an attempt has at most unless told.
 const MostVUs = 10_000
 
-// vus returns twice as many VUs as can be in flight where the objectives are
-// just met, and four times as many as where nothing waits: when all are in use
-// then the server was the limit (Little's law).
+// vus returns twice as many VUs as can be in flight if the objectives are just
+// reached, and four times as many as without waiting: if all are in use then,
+// the server was the limit (Little's law).
 func (s *Result) vus(rate float64) int {
 	if s.Design.VUs > 0 {
 		return s.Design.VUs
@@ -250,12 +282,10 @@ func (s *Result) bound() time.Duration {
 
 // length returns how long an attempt at the rate is measured.
 func (s *Result) length(rate float64) time.Duration {
-	last := func(answers float64) time.Duration {
-		return time.Duration(math.Ceil(answers / rate * float64(time.Second)))
+	needed := time.Duration(math.Ceil(s.Design.fewest() / rate * float64(time.Second)))
+	length := s.Design.attemptOf(s.Alone.Response.Mean())
+	if length > s.Design.attemptOf(0) && len(s.Design.percentiles()) == 0 {
+		return length // at the rates of a slow server a hundred responses take too much of the time
 	}
-	needed := last(s.Design.samples())
-	if most := s.Design.Duration / partOfTime; most > 0 && needed > most {
-		needed = last(s.Design.fewest())
-	}
-	return min(max(s.Design.attempt(), needed), s.Design.MaxAttempt)
+	return max(length, min(needed, s.Design.longest()))
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"contend/internal/unit"
 	"contend/setting"
 	"contend/trial"
 )
@@ -21,8 +22,8 @@ const (
 var errNoTime = errors.New("no time for the next attempt")
 
 // attempt returns the measured length of an attempt that the objectives do not stretch.
-// Of a rate that is too high by the precision more is left over in it than the grace
-// takes in.
+// At a rate that is too high by the precision more remains in it than the grace takes
+// in.
 func (d Design) attempt() time.Duration {
 	if d.Attempt > 0 {
 		return d.Attempt
@@ -32,6 +33,23 @@ func (d Design) attempt() time.Duration {
 		length = min(length, d.Duration/attemptsOfTime)
 	}
 	return max(length, time.Duration(float64(leastGrace)/d.Precision))
+}
+
+// responsesOfAttempt are how many response times an attempt has at least: a queue that grows by a twentieth of that time
+// then makes the last responses twice as long.
+const responsesOfAttempt = 20
+
+// attemptOf returns the measured length of an attempt at a server that takes so long for a response.
+func (d Design) attemptOf(response time.Duration) time.Duration {
+	return min(max(d.attempt(), responsesOfAttempt*response), d.MaxAttempt)
+}
+
+// longest is how long an attempt at a low rate may become for the sake of its answers.
+func (d Design) longest() time.Duration {
+	if d.Duration > 0 {
+		return min(d.MaxAttempt, d.Duration/partOfTime)
+	}
+	return d.MaxAttempt
 }
 
 // alone is how long one VU is driven.
@@ -45,8 +63,8 @@ func (d Design) halvings(ratio float64) int {
 
 // Outline says in a few words what a search does.
 func (d Design) Outline() string {
-	return fmt.Sprintf("attempts of at least %v at doubled rates until one misses, then between until %.3g%% apart, then repeated",
-		min(d.attempt(), d.MaxAttempt), 100*d.Precision)
+	return fmt.Sprintf("attempts of at least %v at doubled rates until one misses, then between until %s apart, then repeated",
+		min(d.attempt(), d.MaxAttempt).Round(time.Millisecond), unit.Percent(d.Precision))
 }
 
 // What a search takes at least: one attempt that holds and one that misses, and to
@@ -56,20 +74,23 @@ const (
 	leastConfirmed = confirmedHeld - 1 + confirmedMissed - 1
 )
 
-// enough returns a *trial.TooShortError where Duration is too short for a rate to be found.
-func (d Design) enough() error {
-	if d.Duration == 0 {
+// enough returns a *trial.TooShortError where Duration is too short for a rate to be found, after so much of it. One VU waits
+// so long for a response, and the arm sustained so many times its rate.
+func (d Design) enough(spent, response time.Duration, times float64) error {
+	attempts := leastWidened + d.halvings(upBy) + leastConfirmed + int(math.Log2(max(1, times))) // from the rate of one VU up
+	length := d.attemptOf(response)
+	least := spent + time.Duration(attempts)*(d.Warmup+length+response)
+	if d.Duration == 0 || least <= d.Duration {
 		return nil
 	}
-	attempts := leastWidened + d.halvings(upBy) + leastConfirmed
-	length := min(d.attempt(), d.MaxAttempt)
-	least := d.Warmup + d.alone() + time.Duration(attempts)*(d.Warmup+length)
-	if least <= d.Duration {
-		return nil
+	lacks := fmt.Sprintf("%d attempts of at least %s", attempts, unit.Duration(float64(length)))
+	if response > 0 {
+		least += least / 10
+		lacks = fmt.Sprintf("responses take %s, and a rate is found by %s", unit.Duration(float64(response)), lacks)
 	}
 	least = trial.RoundUp(least)
-	return &trial.TooShortError{Mistake: setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("%s or more: there are %d attempts of at least %v",
-		setting.Duration(least), attempts, length)), Least: least}
+	return &trial.TooShortError{Mistake: setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("%s or more: there are %s",
+		setting.Duration(least), lacks)), Least: least, Lacks: lacks}
 }
 
 // timeUp says what is missing after so long.
@@ -80,6 +101,7 @@ func (s *Result) timeUp(took time.Duration) *trial.TimeUp {
 		attempts = s.Design.halvings(high.rate / low.rate)
 	}
 	if s.Alone != nil {
+		length = s.Design.attemptOf(s.Alone.Response.Mean())
 		if next := s.next(); next.rate > 0 {
 			length = s.length(next.rate)
 		}

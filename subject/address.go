@@ -1,12 +1,12 @@
 package subject
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,7 +15,7 @@ import (
 	"contend/failure"
 )
 
-// loopback is the host where none is given.
+// loopback is the default host.
 const loopback = "127.0.0.1"
 
 // Placeholders are those that commands, environments, files and probes may hold; NAME
@@ -27,10 +27,10 @@ var (
 	placeholder = regexp.MustCompile(`^\{\{(?:host|(?:addr|port)(?:\.([A-Za-z0-9_-]+))?)\}\}$`)
 )
 
-// InBraces returns what stands in double braces, with these.
+// InBraces returns what is in double braces, including these.
 func InBraces(text string) []string { return braces.FindAllString(text, -1) }
 
-// Unknown returns what stands in double braces and is none of Placeholders.
+// Unknown returns what is in double braces and not one of Placeholders.
 func Unknown(text string) []string {
 	return slices.DeleteFunc(InBraces(text), placeholder.MatchString)
 }
@@ -103,7 +103,9 @@ func hostOf(addrs map[string]string) string {
 
 // freeAddrs returns one address of a host per name, all different and each free
 // for TCP and for UDP. They are free when found: until the subject binds them
-// another process may, which Start answers by one more attempt.
+// another process may, which Start answers by one more attempt. The ports are
+// outside the range from which the kernel gives ports away, so that no client's
+// connection takes one.
 func freeAddrs(host string, names []string) (map[string]string, error) {
 	addrs := make(map[string]string, len(names))
 	for _, name := range names {
@@ -146,19 +148,38 @@ func vacant(addr string) error {
 
 func reserve(host string) (net.Listener, string, error) {
 	var failed error
+	low, high := quietPorts()
 	for range 10 {
-		tcp, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+		addr := net.JoinHostPort(host, strconv.Itoa(low+rand.IntN(high-low)))
+		tcp, err := net.Listen("tcp", addr)
 		if err != nil {
-			return nil, "", fmt.Errorf("no free address: %w", err)
+			failed = err
+			continue
 		}
-		addr := net.JoinHostPort(host, strconv.Itoa(tcp.Addr().(*net.TCPAddr).Port))
 		udp, err := net.ListenPacket("udp", addr)
 		if err == nil {
 			udp.Close()
 			return tcp, addr, nil
 		}
 		tcp.Close()
-		failed = errors.Join(failed, err)
+		failed = err
 	}
 	return nil, "", fmt.Errorf("no address free for TCP and UDP: %w", failed)
+}
+
+// quietPorts returns the range [low, high) of ports that need no privilege and
+// that the kernel does not give to those who ask for any port.
+func quietPorts() (low, high int) {
+	const first, least = 10_000, 5_000
+	given, last := 32_768, 65_535 // Linux; BSD, macOS and Windows give ports from 49,152
+	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
+		fmt.Sscan(string(text), &given, &last)
+	}
+	switch {
+	case given-first >= least:
+		return first, given
+	case 65_535-last >= least:
+		return last + 1, 65_536
+	}
+	return first, 65_536 // the kernel gives away nearly all
 }

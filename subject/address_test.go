@@ -1,6 +1,8 @@
 package subject
 
 import (
+	"net"
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -53,11 +55,30 @@ func TestFreeAddrsDiffer(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
+	low, high := quietPorts()
 	for _, addr := range addrs {
 		seen[addr] = true
+		if port := netip.MustParseAddrPort(addr).Port(); int(port) < low || int(port) >= high {
+			t.Errorf("address %s: want a port of [%d, %d)", addr, low, high)
+		}
 	}
 	if len(seen) != len(names) {
 		t.Errorf("%d different addresses for %d names", len(seen), len(names))
+	}
+}
+
+// Whoever asks the kernel for any port gets none that a server may have.
+func TestQuietPorts(t *testing.T) {
+	low, high := quietPorts()
+	for range 20 {
+		l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if port := l.Addr().(*net.TCPAddr).Port; port >= low && port < high && high < 65_536 {
+			t.Errorf("the kernel gave port %d, which is in [%d, %d)", port, low, high)
+		}
 	}
 }
 

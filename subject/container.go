@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"contend/failure"
 )
 
 // A container is the one that a subject's process, `docker run` or `podman run`, is the
@@ -24,8 +26,11 @@ type container struct {
 // clients are the programs whose process is only the client of a container.
 var clients = []string{"docker", "podman"}
 
-// switches are the options of clients that take no word behind them.
+// switches are the options of clients that are not followed by a word.
 var switches = []string{"-D", "--debug", "-r", "--remote", "--syslog", "--tls", "--tlsverify"}
+
+// RunsContainer reports whether a command is only the client of a container, in which its program runs.
+func RunsContainer(command []string) bool { return len(command) > 0 && runAt(command) > 0 }
 
 // runAt returns where a command of a container's client has the word run; 0: it does not
 // run a container.
@@ -48,7 +53,7 @@ func runAt(command []string) int {
 	return 0
 }
 
-// Of the options of run that take no word behind them: the letters, and the words of
+// The options of run that are not followed by a word: the letters, and the words of
 // docker and podman.
 const runLetters = "ditPq"
 
@@ -56,8 +61,8 @@ var runSwitches = []string{"--detach", "--disable-content-trust", "--env-host", 
 	"--no-healthcheck", "--no-hostname", "--no-hosts", "--oom-kill-disable", "--passwd", "--privileged", "--publish-all", "--quiet", "--read-only",
 	"--read-only-tmpfs", "--replace", "--rm", "--rmi", "--rootfs", "--sig-proxy", "--tls-verify", "--tty", "--use-api-socket"}
 
-// detach returns the option among the words behind run by which the client does not wait
-// for the container; "": none. What stands behind the image is the container's.
+// detach returns the option among the words after run by which the client does not wait
+// for the container; "": none. What follows the image is the container's.
 func detach(words []string) string {
 	for i := 0; i < len(words) && strings.HasPrefix(words[i], "-"); i++ {
 		name, value, given := strings.Cut(words[i], "=")
@@ -88,7 +93,7 @@ func detach(words []string) string {
 	return ""
 }
 
-// option returns the value of an option of run, and whether it is there.
+// option returns the value of an option of run, and whether it is set.
 func option(words []string, name string) (value string, found bool) {
 	for i, word := range words {
 		if value, found = strings.CutPrefix(word, name+"="); found {
@@ -107,6 +112,10 @@ func (c Config) checkContainer() error {
 	at := runAt(c.Command)
 	if at == 0 {
 		return nil
+	}
+	if len(c.Under) > 0 {
+		err := fmt.Errorf("%s starts the server from its daemon, where %s does not see it", c.Command[0], filepath.Base(c.Under[0]))
+		return failure.With(err, failure.Failure{Kind: failure.Other, Cause: err.Error(), Advice: "give the command that runs in the container"})
 	}
 	if port := c.insists(); port != "" {
 		return fmt.Errorf("port %s of a container is bound by its daemon, not by the command: publish a free one, as in -p {{port}}:80, and put {{addr}} into the URL", port)
@@ -152,7 +161,7 @@ func containerOf(cmd *exec.Cmd) *container {
 
 var containerID = regexp.MustCompile(`^[0-9a-f]{64}\s*$`)
 
-// id returns the id of the container, which is there once the daemon has made it.
+// id returns the id of the container, which exists once the daemon has made it.
 func (c *container) id() (string, error) {
 	text, err := os.ReadFile(c.cidfile)
 	if err != nil {

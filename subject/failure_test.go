@@ -28,8 +28,8 @@ func TestFailuresAreValues(t *testing.T) {
 	}{
 		{Config{Command: []string{"/no/such"}}, failure.Failure{Server: "such", Kind: failure.NoProgram, Program: "/no/such"}, ""},
 		{Config{Command: []string{"no-such-program"}}, failure.Failure{Server: "no-such-program", Kind: failure.NoProgram, Program: "no-such-program"}, ""},
-		{with(role("fail", "the reason"), Ready{Log: "never"}), failure.Failure{Server: "fail", Kind: failure.Exited, Exit: &three, Cause: "not ready: ended unasked: exit status 3", Stream: "stderr"}, "the reason"},
-		{with(role("end"), Ready{Log: "x"}), failure.Failure{Server: "end", Kind: failure.Exited, Exit: &none, Cause: "not ready: ended unasked: exit status 0", More: "it wrote nothing"}, ""},
+		{with(role("fail", "the reason"), Ready{Log: "never"}), failure.Failure{Server: "fail", Kind: failure.Exited, Exit: &three, Cause: "not ready: exited on its own: exit status 3", Stream: "stderr"}, "the reason"},
+		{with(role("end"), Ready{Log: "x"}), failure.Failure{Server: "end", Kind: failure.Exited, Exit: &none, Cause: "not ready: exited on its own: exit status 0", More: "it wrote nothing"}, ""},
 		{insists, failure.Failure{Server: "hang", Kind: failure.AddressTaken, Address: there}, ""},
 		{silent, failure.Failure{Server: "hang", Kind: failure.NotReady, More: "it wrote nothing"}, ""},
 	} {
@@ -45,7 +45,10 @@ func TestDeathIsAValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended(t, s)
-	checkFailure(t, s.Err(), failure.Failure{Server: "log", Kind: failure.Exited, Cause: "ended unasked: signal: killed", Stream: "stderr"}, "listening on port 7")
+	if got, _ := failure.Of(s.Err()); got.Lived <= 0 || got.Lived > time.Since(s.launched) {
+		t.Errorf("it lived for %v", got.Lived)
+	}
+	checkFailure(t, s.Err(), failure.Failure{Server: "log", Kind: failure.Exited, Cause: "exited on its own: signal: killed", Stream: "stderr"}, "listening on port 7")
 }
 
 // checkFailure compares all that is wanted, and any cause where none is.

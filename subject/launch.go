@@ -98,7 +98,7 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 		<-s.done
 		return nil, notStarted(err)
 	}
-	timeout := cmp.Or(cfg.StartTimeout, defaultStartTimeout)
+	timeout := cmp.Or(cfg.StartTimeout, DefaultStartTimeout)
 	return s, s.becomeReady(ctx, timeout, cfg.Ready.probes(addrs, watch, s.container != nil, cfg.said(addrs)))
 }
 
@@ -158,12 +158,12 @@ func (cfg Config) addresses(names []string) (map[string]string, error) {
 }
 
 func command(cfg Config, addrs map[string]string) *exec.Cmd {
-	argv := make([]string, len(cfg.Command))
-	for i, arg := range cfg.Command {
-		argv[i] = substitute(arg, addrs)
+	argv := slices.Clone(cfg.Under)
+	for _, arg := range cfg.Command {
+		argv = append(argv, substitute(arg, addrs))
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	if cfg.Port != 0 && cfg.there(cmd) { // else a program that is not there is missed at once
+	if cfg.Port != 0 && cfg.there(cmd) { // else a missing program is noticed at once
 		cmd = exec.Command(cfg.Rebind[0], slices.Concat(cfg.Rebind[1:], argv)...)
 	}
 	cmd.Dir = cfg.Dir
@@ -177,7 +177,7 @@ func command(cfg Config, addrs map[string]string) *exec.Cmd {
 	return cmd
 }
 
-// there says whether the program of a command was found. A relative path counts from Dir.
+// there reports whether the program of a command was found. A relative path counts from Dir.
 func (cfg Config) there(cmd *exec.Cmd) bool {
 	path := cmd.Path
 	if !filepath.IsAbs(path) {
@@ -203,8 +203,8 @@ func (s *Subject) abandon(reason error) error {
 	return s.parting(reason, astray, failure.Failure{Kind: failure.NotReady})
 }
 
-// A stray says where the subject listens instead of its address, and how it was told that address if
-// not by its command. It is zero if the subject listens there.
+// A stray says where the subject listens instead of its address, and how it got that address if not
+// by its command. It is zero if the subject listens there.
 type stray struct {
 	found  []string // sentences
 	advice string   // follows the last of them

@@ -149,9 +149,9 @@ func parseLocal(text string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(ip.Unmap(), uint16(port)), err
 }
 
-// reached returns the sockets that the kernel chooses between for a connection: of
-// those of the port the ones with the address, else with none of its family, else
-// those of IPv6 that serve IPv4, too.
+// reached returns the sockets that the kernel chooses between for a connection:
+// those of the port with the address, else those without an address of its family,
+// else those of IPv6 that also serve IPv4.
 func reached(all []socket, address netip.AddrPort) (found []socket) {
 	best := 1
 	for _, s := range all {
@@ -176,21 +176,28 @@ func reached(all []socket, address netip.AddrPort) (found []socket) {
 }
 
 // listens returns where processes of the tree listen, and whether a connection to
-// address reaches one of them.
+// address reaches one of them. The kernel's list can miss a socket while others come
+// and go, so it is read again if it shows none.
 func (s *Subject) listens(address netip.AddrPort) (places []netip.AddrPort, there bool) {
-	members, _ := tree(s.PID())
-	sockets, _ := readSockets() // without these nothing is known
-	own := slices.DeleteFunc(sockets, func(one socket) bool {
-		name := map[string]bool{one.name(): true}
-		return !slices.ContainsFunc(members, func(p procfs.ProcStat) bool { return hasOpen(p.PID, name) })
-	})
+	var own []socket
+	for range 3 {
+		members, _ := tree(s.PID())
+		sockets, _ := readSockets() // without these nothing is known
+		own = slices.DeleteFunc(sockets, func(one socket) bool {
+			name := map[string]bool{one.name(): true}
+			return !slices.ContainsFunc(members, func(p procfs.ProcStat) bool { return hasOpen(p.PID, name) })
+		})
+		if len(own) > 0 {
+			break
+		}
+	}
 	for _, one := range own {
 		places = append(places, one.local)
 	}
 	return places, len(reached(own, address)) > 0
 }
 
-// forwarders listen for servers that are elsewhere: in containers, clusters, behind tunnels.
+// forwarders listen for servers in other places: containers, clusters, at the end of tunnels.
 var forwarders = []string{"docker-proxy", "rootlessport", "kubectl", "ssh"}
 
 // foreign finds the processes that have the sockets open.

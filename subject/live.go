@@ -12,9 +12,9 @@ import (
 	"contend/internal/perf"
 )
 
-// live is the life of the process, on one locked thread: see Lifetime in the
-// package comment. It sends on launched whether there is a process at all. The thread
-// is never unlocked, so that it ends with live: what it did next would be counted, too.
+// live is the life of the process, on one locked thread: see Lifetime in the package
+// comment. It sends on launched whether there is a process at all. The thread is never
+// unlocked, so that it ends with live: what it did next would also be counted.
 func (s *Subject) live(launched chan<- error) {
 	runtime.LockOSThread()
 	defer close(s.done)
@@ -28,7 +28,7 @@ func (s *Subject) live(launched chan<- error) {
 		return
 	}
 	if len(s.counted) > 0 && s.container == nil {
-		s.counters, _ = perf.Children(s.counted...) // who asks for them is told why there are none
+		s.counters, _ = perf.Children(s.counted...) // Counters reports why there are none
 		defer s.closeCounters()
 	}
 	isolate(s.cmd)
@@ -81,7 +81,7 @@ func (s *Subject) conclude(waited error) {
 	if s.stopping {
 		return
 	}
-	facts := failure.Failure{Kind: failure.Exited}
+	facts := failure.Failure{Kind: failure.Exited, Lived: time.Since(s.launched)}
 	if status, exited := exitStatus(waited); exited {
 		facts.Exit = &status
 	}
@@ -91,7 +91,7 @@ func (s *Subject) conclude(waited error) {
 	s.err = s.parting(fmt.Errorf("%w: %w", errEnded, waited), stray{}, facts)
 }
 
-// exitStatus is that of a process, of which Wait said what it did, unless a signal ended it.
+// exitStatus is that of a process, by the error of Wait, unless a signal ended it.
 func exitStatus(waited error) (status int, exited bool) {
 	if ended, ok := errors.AsType[*exec.ExitError](waited); ok {
 		return ended.ExitCode(), ended.Exited()

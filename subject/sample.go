@@ -1,36 +1,30 @@
 package subject
 
-import "time"
+import (
+	"time"
 
-// A Sample is what a subject used from its start until one moment, summed over
-// its process tree: the process that Start started, its descendants, and its
-// session; or, where that process only runs a container, over the container's control
-// group; or what a Foreign server used, its processes and their descendants. Of a process
-// that has ended and was waited for by its parent only the CPU time remains, and so of
-// each in a container.
+	"contend/internal/perf"
+)
+
+// A Sample is what a subject used from its start until one moment, summed over its
+// process tree: the process that Start started, its descendants, and its session; or, if
+// that process only runs a container, over the container's control group; or what a
+// Foreign server used, its processes and their descendants. Only the CPU time remains of
+// a process that has ended and was waited for by its parent, as of each in a container.
 type Sample struct {
 	// Elapsed is the time since the process was started, taken when CPU was; of a
 	// Foreign server since it was found.
 	Elapsed time.Duration `json:"elapsed_ns"`
-	// CPU is user and system time. Of a container it is what its control group counts, in
-	// steps of the scheduler's ticks where a thread never pauses. Of others live processes count with the nanoseconds of
-	// their CPU clock; children that were waited for count with the ticks of
-	// 10 ms that the kernel shows for them, up to 20 ms too little per parent.
+	// CPU is user and system time. For a container it is what its control group counts, in steps of the scheduler's
+	// ticks if a thread never pauses. For others live processes count with the nanoseconds of their CPU clock;
+	// children that were waited for count with the ticks of 10 ms that the kernel shows for them, up to 20 ms too
+	// little per parent.
 	CPU time.Duration `json:"cpu_ns"`
 	// RSSBytes is resident memory; a page shared by two processes counts twice.
 	RSSBytes int64 `json:"rss_bytes"`
 	// Threads is the number of kernel threads.
 	Threads int `json:"threads"`
-	// VoluntarySwitches counts how often a thread gave up its core to wait,
-	// InvoluntarySwitches how often it was made to. A thread takes its
-	// counts with it when it ends, so a difference of two samples can be too
-	// small and even negative.
-	VoluntarySwitches   int64 `json:"voluntary_switches"`
-	InvoluntarySwitches int64 `json:"involuntary_switches"`
-	// MinorFaults counts accesses to memory that the kernel had to map first, MajorFaults
-	// those for which it had to read a disk; of children that were waited for, too.
-	MinorFaults int64 `json:"minor_faults"`
-	MajorFaults int64 `json:"major_faults"`
+	perf.Activity
 	// Waited is how long its threads were able to run and had no core, of those
 	// that live; a difference can be too small, as with the switches.
 	Waited time.Duration `json:"waited_ns"`
@@ -40,13 +34,13 @@ type Sample struct {
 	// the same time as it finds CPUs.
 	Go bool `json:"go,omitempty"`
 	// CPUs is the number of CPUs that its first process may use, and SharedCPUs how
-	// many of these the sampling process may use, too; 0, 0: not known.
+	// many of these the sampling process may also use; 0, 0: not known.
 	CPUs       int `json:"cpus"`
 	SharedCPUs int `json:"shared_cpus"`
 }
 
-// Parallel says whether what was used between two samples, of which s is the difference, would be used by several threads at
-// the same time where there are several CPUs: none of them used nearly all of it, or it is a Go program.
+// Parallel reports whether what was used between two samples, whose difference is s, would be used by several threads at
+// the same time if there were several CPUs: no thread used nearly all of it, or it is a Go program.
 func (s Sample) Parallel() bool {
 	const nearly = 0.8
 	return s.Go || s.Busiest > 0 && float64(s.Busiest) < nearly*float64(s.CPU)
@@ -57,10 +51,7 @@ func (s Sample) Parallel() bool {
 func (s Sample) Sub(earlier Sample) Sample {
 	s.Elapsed -= earlier.Elapsed
 	s.CPU -= earlier.CPU
-	s.VoluntarySwitches -= earlier.VoluntarySwitches
-	s.InvoluntarySwitches -= earlier.InvoluntarySwitches
-	s.MinorFaults -= earlier.MinorFaults
-	s.MajorFaults -= earlier.MajorFaults
+	s.Activity = s.Activity.Minus(earlier.Activity)
 	s.Waited -= earlier.Waited
 	s.Busiest -= earlier.Busiest
 	return s

@@ -13,6 +13,8 @@ import (
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
+
+	"contend/internal/perf"
 )
 
 // userTick is the unit of times in /proc/PID/stat: USER_HZ is 100 on every
@@ -53,7 +55,7 @@ func descent(chosen func(procfs.ProcStat) bool) ([]procfs.ProcStat, error) {
 	return members, nil
 }
 
-// processes returns all processes that end neither before nor while it reads.
+// processes returns all processes except those that end before or while it reads.
 func processes() ([]procfs.ProcStat, error) {
 	all, err := procfs.AllProcs()
 	if err != nil {
@@ -152,8 +154,7 @@ func trySample(root int, gather func() (party, error)) (Sample, census, time.Tim
 	for _, p := range all.members {
 		seen.pids = append(seen.pids, p.PID)
 		seen.reaped += time.Duration(p.CUTime+p.CSTime) * userTick
-		sample.MinorFaults += int64(p.MinFlt + p.CMinFlt)
-		sample.MajorFaults += int64(p.MajFlt + p.CMajFlt)
+		sample.Activity = sample.Activity.Plus(perf.OfProcess(p))
 		if isZombie(p) {
 			continue
 		}
@@ -216,7 +217,7 @@ func scheduled(pid, thread int) (ran, waited time.Duration) {
 	return ns(fields[0]), ns(fields[1])
 }
 
-// runsGo says whether one of the processes is a Go program.
+// runsGo reports whether one of the processes is a Go program.
 func (c census) runsGo() bool {
 	return slices.ContainsFunc(c.pids, func(pid int) bool {
 		_, err := buildinfo.ReadFile(fmt.Sprintf("/proc/%d/exe", pid))
@@ -246,8 +247,7 @@ func (s *Sample) addThreads(pid int) [][2]int {
 	var seen [][2]int
 	for _, thread := range threads {
 		if status, err := thread.NewStatus(); err == nil {
-			s.VoluntarySwitches += int64(status.VoluntaryCtxtSwitches)
-			s.InvoluntarySwitches += int64(status.NonVoluntaryCtxtSwitches)
+			s.Activity = s.Activity.Plus(perf.OfThread(status))
 			seen = append(seen, [2]int{pid, thread.PID})
 		}
 	}
@@ -255,7 +255,7 @@ func (s *Sample) addThreads(pid int) [][2]int {
 }
 
 // allowed returns how many CPUs a process may use, and how many of these the
-// calling thread may use, too.
+// calling thread may also use.
 func allowed(pid int) (cpus, shared int) {
 	var its, ours unix.CPUSet
 	if unix.SchedGetaffinity(pid, &its) != nil || unix.SchedGetaffinity(0, &ours) != nil {

@@ -28,7 +28,7 @@ func TestSampleBurn(t *testing.T) {
 	if got.Elapsed <= 0 || got.Elapsed > wall {
 		t.Errorf("elapsed %v of %v", got.Elapsed, wall)
 	}
-	if got.Threads < 1 || got.RSSBytes < 100<<10 || got.VoluntarySwitches < 1 || got.MinorFaults < 100 || got.MajorFaults < 0 {
+	if got.Threads < 1 || got.RSSBytes < 100<<10 || got.VoluntarySwitches < 1 || got.MinorFaults < 100 || got.MajorFaults < 0 || got.ReadCalls < 1 || got.ReadBytes < 1 {
 		t.Errorf("sample %+v of a live Go process", got)
 	}
 	if got.CPU%userTick == 0 {
@@ -117,8 +117,8 @@ func TestSampleWaitsAndCPUs(t *testing.T) {
 	}
 }
 
-// Clocks of the same processes are those of a sample, but for what they used
-// meanwhile, and grow.
+// Clocks of the same processes are those of a sample, plus what they used
+// since, and grow.
 func TestClocksFollowASample(t *testing.T) {
 	s := started(t, with(role("burn", "1h"), Ready{}))
 	before := must(s.Sample())
@@ -136,7 +136,8 @@ func TestClocksFollowASample(t *testing.T) {
 	}
 }
 
-// The role is a Go program of which one thread is busy: on more CPUs it would run more of them. Of another one the shares decide.
+// The role is a Go program with one busy thread: on more CPUs it would run more of them. For other programs the
+// shares decide.
 func TestParallel(t *testing.T) {
 	s := started(t, with(role("burn", "20ms"), Ready{Log: "burnt"}))
 	got := must(s.Sample())

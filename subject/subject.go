@@ -19,28 +19,32 @@ import (
 )
 
 const (
-	defaultStartTimeout = 10 * time.Second
 	defaultStopTimeout  = 5 * time.Second
 	stubbornStopTimeout = time.Second     // of a command that was seen to ignore TERM
 	killTimeout         = 5 * time.Second // for the kernel to end what was killed
 )
 
+// DefaultStartTimeout is the StartTimeout where none is asked for.
+const DefaultStartTimeout = 10 * time.Second
+
 // errVanished says that a process of the tree ended while it was sampled.
 var errVanished = errors.New("a process ended while it was sampled")
 
 // errEnded says that the subject ended where it should have lived.
-var errEnded = errors.New("ended unasked")
+var errEnded = errors.New("exited on its own")
 
-// A Config says what to start and how. Command and Env may contain the
-// placeholders {{addr}} (host:port), {{port}} and {{host}}, and {{addr.NAME}}
-// and {{port.NAME}} for further addresses: the subject is to listen there. The port of
-// the default address stands in the environment, too, as PORT, which many servers read,
-// unless Env sets that.
+// A Config says what to start and how. Command and Env may contain the placeholders
+// {{addr}} (host:port), {{port}} and {{host}}, and {{addr.NAME}} and {{port.NAME}} for
+// further addresses: the subject is to listen there. The port of the default address is
+// also in the environment, as PORT, which many servers read, unless Env sets that.
 type Config struct {
 	// Name is for messages; empty means the base name of the command.
 	Name string
 	// Command is the program and its arguments. No shell is involved.
 	Command []string
+	// Under, if not empty, is a command that runs Command, which it gets as further arguments: a simulator. What starts
+	// a container cannot be run by one.
+	Under []string
 	// Env holds KEY=VALUE entries added to the environment of this process.
 	Env []string
 	// Dir is the working directory; empty means that of this process.
@@ -69,7 +73,7 @@ type Config struct {
 	// At, if not empty, is the address (host:port) that a subject insists on whose binds
 	// stay as they are: {{addr}}. Nobody else may listen there.
 	At string
-	// Counted are events of which counters are opened before the subject's first
+	// Counted are events whose counters are opened before the subject's first
 	// instruction, for Counters to hand out: they miss no thread and need none looked
 	// for, but cost the subject some speed as long as they are open. Empty means none.
 	Counted []perf.Event
@@ -79,8 +83,8 @@ type Config struct {
 	StartTimeout time.Duration
 	// StopTimeout is the time from TERM to KILL; 0 means 5 s.
 	StopTimeout time.Duration
-	// Stubborn, if not nil and without a StopTimeout, is set once a subject had to be killed, and has those of the same command
-	// wait 1 s at most from then on.
+	// Stubborn, if not nil and without a StopTimeout, is set once a subject ignored TERM; later ones with the
+	// same command are given at most 1 s.
 	Stubborn *atomic.Bool
 
 	folder string // {{dir}}; "" without Files
@@ -102,7 +106,7 @@ type Subject struct {
 	stdout      tail
 	stderr      tail
 	done        chan struct{}
-	ended       func() error     // cleans up behind the process
+	ended       func() error     // cleans up after the process
 	handover    *rebind.Handover // of the listener of its binds; nil: these stay as they are
 
 	// mu is held to signal or sample the process, so that it is not reaped, and
@@ -114,12 +118,12 @@ type Subject struct {
 	counters *perf.Counters // of counted, until they are handed out
 	reaped   bool
 	stopping bool
-	killed   bool
+	ignored  time.Duration // for how long TERM was; 0: it was not
 
 	unmoved   chan error // why its binds are not moved; closed when that is over
-	unguarded error      // why there is no guardian; written before Start returns
-	err       error      // how it ended unasked; written before done is closed
-	left      error      // what it has left behind; likewise
+	unguarded error      // why the guardian is missing; written before Start returns
+	err       error      // how it exited on its own; written before done is closed
+	left      error      // what it has left behind; written before done is closed
 }
 
 // Start starts a subject and waits until it is ready. If it cannot, the error
@@ -148,7 +152,7 @@ func Start(ctx context.Context, cfg Config) (*Subject, error) {
 }
 
 // Addr returns the address (host:port) handed over under name, "" being the
-// default one, or "" if there is none.
+// default one, or "" if that name has none.
 func (s *Subject) Addr(name string) string { return s.addrs[name] }
 
 // Addrs returns the addresses handed over, by name.
@@ -157,10 +161,10 @@ func (s *Subject) Addrs() map[string]string { return maps.Clone(s.addrs) }
 // PID returns the number of the process that Start started.
 func (s *Subject) PID() int { return s.cmd.Process.Pid }
 
-// Done is closed when the process has ended and everything in its session too.
+// Done is closed when the process and everything in its session have ended.
 func (s *Subject) Done() <-chan struct{} { return s.done }
 
-// Err tells how the subject ended if it did so unasked, with the last lines of
+// Err tells how the subject ended if it exited on its own, with the last lines of
 // its output. It is nil before Done is closed and after a Stop that came first.
 func (s *Subject) Err() error {
 	select {
@@ -181,7 +185,7 @@ func called(name string, err error) error {
 
 // Warnings returns what a reader of the figures or the owner of the machine
 // should know: no_guardian (there is no /bin/sh: the subject's own children would
-// outlive a kill -9 of this process) and killed (TERM was not enough).
+// outlive a kill -9 of this process) and killed (TERM was not enough in the time that the subject had).
 func (s *Subject) Warnings() []finding.Warning {
 	var all []finding.Warning
 	if s.unguarded != nil {
@@ -189,8 +193,8 @@ func (s *Subject) Warnings() []finding.Warning {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.killed {
-		all = append(all, finding.Killed.Warning("%s did not stop on SIGTERM and was killed", s.name))
+	if s.ignored > 0 {
+		all = append(all, finding.Killed.Warning("%s was killed: it ignored SIGTERM for %v (--stop-timeout)", s.name, s.ignored))
 	}
 	return all
 }
@@ -242,18 +246,21 @@ func (s *Subject) afterwards() time.Duration {
 	return killTimeout
 }
 
-// Stop ends the subject: TERM to its process group, and KILL to all its
-// processes after StopTimeout or as soon as ctx is done. It returns when nothing
-// is left, or why something is. A subject that has ended already is no error here; see
-// Err.
+// Stop ends the subject: TERM to its process group, and KILL to all its processes
+// after StopTimeout or as soon as ctx is done. It returns when nothing is left, or why
+// something is. A subject that has ended already is not an error here; see Err.
 func (s *Subject) Stop(ctx context.Context) error {
 	s.askToEnd()
-	patience := time.NewTimer(s.patience())
+	limit := s.Patience()
+	patience := time.NewTimer(limit)
 	defer patience.Stop()
 	select {
 	case <-s.done:
 		return s.left
 	case <-patience.C:
+		s.mu.Lock()
+		s.ignored = limit
+		s.mu.Unlock()
 		if s.stubborn != nil {
 			s.stubborn.Store(true)
 		}
@@ -262,7 +269,7 @@ func (s *Subject) Stop(ctx context.Context) error {
 	return s.kill()
 }
 
-// learning is what tells those of the same command that one ignored TERM; nil: it is said how long to wait.
+// learning is how subjects with the same command learn that one ignored TERM; nil: the time to wait is set.
 func (c Config) learning() *atomic.Bool {
 	if c.StopTimeout > 0 {
 		return nil
@@ -270,8 +277,8 @@ func (c Config) learning() *atomic.Bool {
 	return c.Stubborn
 }
 
-// patience is the time from TERM to KILL.
-func (s *Subject) patience() time.Duration {
+// Patience is the time from TERM to KILL, above 0. Safe for concurrent use.
+func (s *Subject) Patience() time.Duration {
 	if s.stubborn != nil && s.stubborn.Load() {
 		return stubbornStopTimeout
 	}
@@ -293,7 +300,7 @@ func (s *Subject) askToEnd() {
 func (s *Subject) kill() error {
 	s.mu.Lock()
 	if !s.reaped {
-		s.stopping, s.killed = true, true
+		s.stopping = true
 		killTree(s.PID())
 	}
 	s.mu.Unlock()

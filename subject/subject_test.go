@@ -24,6 +24,7 @@ func testContext() context.Context { return context.Background() }
 // started starts a subject that the test's end stops.
 func started(t *testing.T, cfg Config) *Subject {
 	t.Helper()
+	cfg.StartTimeout = cmp.Or(cfg.StartTimeout, testenv.Patience)
 	s, err := Start(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +168,7 @@ func TestStartFails(t *testing.T) {
 		{"no such program", Config{Command: []string{"/no/such"}}, []string{"server such: ", "no such file"}},
 		{"no such directory", Config{Command: []string{"/bin/sh"}, Dir: "/no/such"}, []string{"server sh: ", "no such"}},
 		{"ends at once", with(role("fail", "the reason"), Ready{Log: "never"}),
-			[]string{"server fail: not ready: ended unasked: exit status 3", "stderr:\n\tline 12\n", "the reason"}},
+			[]string{"server fail: not ready: exited on its own: exit status 3", "stderr:\n\tline 12\n", "the reason"}},
 		{"ends well", with(role("end"), Ready{Log: "x"}), []string{"exit status 0", "it wrote nothing"}},
 		{"no tcp", short(role("hang", "{{addr}}")), []string{"not ready after 1s: nobody listens at 127.0.0.1:"}},
 		{"no log", short(with(role("log", "stdout"), Ready{Log: "never"})),
@@ -244,9 +245,10 @@ func TestStopKills(t *testing.T) {
 		name    string
 		ctx     context.Context
 		timeout time.Duration
+		said    string
 	}{
-		{"after the timeout", testContext(), 50 * time.Millisecond},
-		{"when the context is done", impatient, time.Minute},
+		{"after the timeout", testContext(), 50 * time.Millisecond, "it ignored SIGTERM for 50ms (--stop-timeout)"},
+		{"when the context is done", impatient, time.Minute, ""}, // it had no time to
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -256,32 +258,33 @@ func TestStopKills(t *testing.T) {
 			if err := s.Stop(test.ctx); err != nil || s.Err() != nil {
 				t.Errorf("stop: %v, err: %v", err, s.Err())
 			}
-			if got := s.Warnings(); len(got) != 1 || got[0].Code != "killed" {
-				t.Errorf("warnings %v, want killed", got)
+			got := s.Warnings()
+			if test.said == "" && got != nil || test.said != "" && (len(got) != 1 || got[0].Code != "killed" || !strings.HasSuffix(got[0].Text, test.said)) {
+				t.Errorf("warnings %v, want killed: %s", got, test.said)
 			}
 		})
 	}
 }
 
-// Of a command that ignored TERM once the next process is waited for 1 s, where the first has 5 s; unless it is said how long.
+// Once a command has ignored TERM its next process is given 1 s, while the first had 5 s; unless the time is set.
 func TestStubbornCommandsAreNotWaitedFor(t *testing.T) {
 	cfg := with(role("stubborn"), Ready{Log: "ignoring"})
 	cfg.Stubborn = new(atomic.Bool)
 	s := started(t, cfg)
-	if s.patience() != 5*time.Second {
-		t.Errorf("the first has %v", s.patience())
+	if s.Patience() != 5*time.Second {
+		t.Errorf("the first has %v", s.Patience())
 	}
 	s.stopTimeout = 50 * time.Millisecond
 	if err := s.Stop(testContext()); err != nil || !cfg.Stubborn.Load() {
 		t.Fatal(err, cfg.Stubborn.Load())
 	}
 	s = started(t, cfg)
-	if s.patience() != time.Second {
-		t.Errorf("the second has %v", s.patience())
+	if s.Patience() != time.Second {
+		t.Errorf("the second has %v", s.Patience())
 	}
 	cfg.StopTimeout = 50 * time.Millisecond
-	if told := started(t, cfg); told.patience() != cfg.StopTimeout {
-		t.Errorf("one with a limit has %v", told.patience())
+	if told := started(t, cfg); told.Patience() != cfg.StopTimeout {
+		t.Errorf("one with a limit has %v", told.Patience())
 	}
 }
 
@@ -292,7 +295,7 @@ func TestDiesInMidRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended(t, s)
-	contains(t, s.Err(), "server log: ended unasked: signal: killed", "listening on port 7")
+	contains(t, s.Err(), "server log: exited on its own: signal: killed", "listening on port 7")
 	var exit *exec.ExitError
 	if !errors.As(s.Err(), &exit) {
 		t.Errorf("%T hides the exit status", s.Err())

@@ -107,7 +107,7 @@ func levelled(visits []trial.Cell) []usl.Point {
 // levellings are more than it takes until the parts no longer change.
 const levellings = 20
 
-// Recommended is the level that the design asks for; nil: there is none.
+// Recommended is the level that the design asks for; nil if no level qualifies.
 func (c *Curve) Recommended() *usl.Knee {
 	if c.Design.Within > 0 {
 		return c.Enough
@@ -115,8 +115,22 @@ func (c *Curve) Recommended() *usl.Knee {
 	return c.Knee
 }
 
-// settledRatio is how far either end of the interval of what is recommended may be from it, as a ratio; one level
-// off is close enough, too. Whoever sets up a pool does not care about less.
+// Done says that the sweep came to its end.
+func (c *Curve) Done() bool { return c.TimeUp == nil && !c.Interrupted }
+
+// Within is half the interval of the mean throughput of a level's visits, per second; false: it was visited once.
+func (c *Curve) Within(level int) (float64, bool) {
+	var perSec []float64
+	for _, v := range c.Visits {
+		if v.Concurrency == level && !v.Incomplete() {
+			perSec = append(perSec, v.ThroughputPerSec)
+		}
+	}
+	return stat.MeanWithin(perSec, usl.Confidence)
+}
+
+// settledRatio is how far either end of the interval of the recommendation may be from it, as a ratio; one level
+// off is also close enough. Whoever sets up a pool does not care about less.
 const settledRatio = 1.5
 
 // Settled says that a level is known well enough to go by it; false for nil.
@@ -152,7 +166,8 @@ func Between(levels []int, knees ...*usl.Knee) []int {
 	return slices.Sorted(maps.Keys(again))
 }
 
-// undecided are the levels that say more about what is recommended: of what is near the best, those around the best, too.
+// undecided are the levels that say more about the recommendation; if it is near the best level, those around the
+// best are included.
 func (c *Curve) undecided(levels []int) []int {
 	if c.Design.Within > 0 {
 		return Between(levels, c.Enough, c.Best)
@@ -182,10 +197,10 @@ func (c *Curve) soFar() *Curve {
 	return &Curve{Arm: c.Arm, Design: c.Design, Visits: slices.Clone(visits), Results: byLevel(visits)}
 }
 
-// fit fits the law to the levels below the first that must not be believed:
-// what the generator did there says nothing about the server, but what both did
-// at lower levels stands. A level is judged by all its visits together: these are
-// short, and one in which something else took the machine says little.
+// fit fits the law to the levels below the first INVALID one: what the generator
+// did there says nothing about the server, but the lower levels remain valid. A
+// level is judged by all its visits together: these are short, and one in which
+// something else took the machine says little.
 func (c *Curve) fit(points []usl.Point) {
 	doubt := func(level trial.Cell) *finding.Warning {
 		return level.Refusal(stat.HigherIsFaster)

@@ -31,13 +31,13 @@ type Design struct {
 	// Duration is the most that the whole may take; 0: as long as it takes. When it is
 	// over the level under way is dropped.
 	Duration time.Duration `json:"duration_ns,omitempty" file:"sweep.duration" flag:"duration,d" default:"30s" min:"0s" max:"720h" words:"time limit for the whole sweep; 0s: none"`
-	// Visits is how often each level is measured, each time in a fresh process
-	// and a fresh random order of the levels. 0: 3 times, and then those between which the
-	// answer lies until it is certain (Settled) or the time is up; with fewer the sweep is not done.
+	// Visits is how often each level is measured, each time in a fresh process and a fresh random
+	// order of the levels. 0: 3 times, and then the levels around the answer until it is certain
+	// (Settled) or the time is up; with fewer the sweep is not done.
 	Visits int `json:"visits,omitempty" file:"sweep.visits" min:"0" max:"1000" words:"how many *times* to measure each level, each time in a fresh process (3, and those around the answer until it is certain)"`
-	// Block is the measured length of a visit to a level; it is stretched as in
-	// a comparison. 0: it is chosen in each visit, so that some 200 answers come in it,
-	// from 200 ms to 1 s or a sixtieth of Duration.
+	// Block is the measured length of a visit to a level; it is stretched as in a
+	// comparison. 0: each visit chooses it, so that it has about 200 answers, from 200
+	// ms to 1 s or a sixtieth of Duration.
 	Block time.Duration `json:"block_ns,omitempty" file:"load.duration" flag:"block" min:"0s" max:"720h" words:"measured *length* of a run at a level, extended to four response times if that is longer (chosen: 200 responses, within 200ms to 1s)"`
 	// Within has the smallest level recommended whose throughput is at most this share below the best one's; 0: the
 	// knee, the level with the highest throughput ÷ response time.
@@ -65,7 +65,7 @@ func (d Design) Validate() error {
 // hardly worth having, where Design.Within does not say another.
 const WithinBest = 0.05
 
-// UnmarshalJSON reads designs from before the knee was what a sweep looks for, too: those looked for WithinBest.
+// UnmarshalJSON also reads designs from before a sweep looked for the knee: those looked for WithinBest.
 func (d *Design) UnmarshalJSON(text []byte) error {
 	type plain Design
 	before := plain{Within: WithinBest}
@@ -80,24 +80,26 @@ type Curve struct {
 	Arm    string `json:"arm"`
 	Design Design `json:"design"`
 	// Explored are the cells that the levels were chosen by, in ascending order;
-	// no other figure rests on them. Empty where the levels were given.
+	// no other figure rests on them. Where the levels were given: those that starved VUs.
 	Explored []trial.Cell `json:"explored,omitempty"`
-	// Ceiling says why no level above those explored was tried, if it was neither
+	// Ceiling says why no level above those explored was tried, or counts, if it was neither
 	// the limit nor the throughput.
 	Ceiling string `json:"ceiling,omitempty"`
 	// TimeUp says what is missing because Design.Duration was over; nil: nothing.
 	TimeUp *trial.TimeUp `json:"time_up,omitempty"`
+	// Interrupted says that the sweep was ended from outside before it was done.
+	Interrupted bool `json:"interrupted,omitempty"`
 	// Warmup is that of the pilot; nil: there was none, or nothing could be learnt.
 	Warmup *trial.Warmup `json:"pilot,omitempty"`
 	// Visits has one cell per level and visit (its Round).
 	Visits []trial.Cell `json:"visits"`
 	// Results has one cell per level: the sum of its visits.
 	Results []trial.Cell `json:"-"`
-	// Fit is the Universal Scalability Law; nil when NoFit says why there is none.
+	// Fit is the Universal Scalability Law; nil if it was not fitted, and NoFit says why.
 	Fit   *usl.Result `json:"fit,omitempty"`
 	NoFit string      `json:"no_fit,omitempty"`
-	// LeftOut says which levels the fit does without, because the visits to the lowest
-	// of them must not be believed.
+	// LeftOut names the levels that the fit excludes, because the visits to the lowest
+	// of them are INVALID.
 	LeftOut string `json:"left_out,omitempty"`
 	// Best is the measured level with the highest throughput.
 	Best *usl.Knee `json:"best,omitempty"`
@@ -115,10 +117,9 @@ type Progress struct {
 	Curve func() *Curve // so far, without a fit
 }
 
-// Run drives the arm at every level, Visits times in random order, for Duration at the
-// most; once where nothing is right. An error that is a setting.Mistake says that this is too short for an answer, as
-// the first level showed. On any other, and when ctx is done, the curve so far is
-// returned with it.
+// Run drives the arm at every level, Visits times in random order, for at most Duration; once if nothing succeeds. If
+// the first level shows that Duration is too short for an answer, the curve has that level alone, and TimeUp. On an
+// error, and when ctx is done, the curve so far is returned with it.
 func Run(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe func(Progress)) (*Curve, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
@@ -128,14 +129,17 @@ func Run(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe f
 	limited, cancel := trial.Limit(ctx, d.Duration)
 	defer cancel()
 	err := s.run(limited)
-	if _, short := errors.AsType[*setting.Mistake](err); short {
-		return nil, err
-	}
-	if err == nil && len(s.curve.Visits) == 0 {
-		return nil, setting.At(&d, &d.Duration).OutOf(d.Duration, "more: it was over before the levels were chosen and one of them was measured")
-	}
-	if err == nil {
+	if short, ok := errors.AsType[*trial.TooShortError](err); ok {
+		s.curve.TimeUp, err = &trial.TimeUp{Lacks: short.Lacks, Needs: short.Least}, nil
+	} else if err == nil {
 		s.curve.TimeUp = s.timeUp()
+	}
+	s.curve.Interrupted = ctx.Err() != nil
+	if len(s.curve.Visits) == 0 && (s.curve.TimeUp != nil || s.allStarve()) { // what it was to begin with is all there is
+		s.curve.Visits, s.curve.Explored = s.curve.Explored, nil
+		if len(s.curve.Visits) == 0 && s.warmed.Result != nil {
+			s.curve.Visits = []trial.Cell{s.warmed}
+		}
 	}
 	s.curve.Derive()
 	return s.curve, err
@@ -146,13 +150,23 @@ func (s *sweeping) run(ctx context.Context) error {
 	if err != nil {
 		return unlessTimeUp(ctx, err)
 	}
-	defer func() { _ = warmed.End(ctx) }() // of a process that nothing was measured of
-	s.arm, s.curve.Warmup = warmed.Arm, warmed.Warmup
-	if len(s.levels) == 0 {
+	defer func() { _ = warmed.End(ctx) }() // of the pilot's process, if no visit has used it
+	s.arm, s.curve.Warmup, s.warmed = warmed.Arm, warmed.Warmup, warmed.Last
+	if s.warmed.Result != nil {
+		if s.pilotStarved() {
+			s.waited = time.Since(s.begun)
+			if len(s.levels) > 0 {
+				s.starve(s.warmed)
+			}
+		} else if err := s.curve.Design.enough(s.warmed.Concurrency, s.warmed.Response.Mean()); err != nil {
+			return err
+		}
+	}
+	if len(s.curve.Design.Levels) == 0 {
 		err = s.explore(ctx)
 	}
 	least, most := s.curve.Design.visits()
-	for n := 1; n <= most && err == nil && !trial.IsTimeUp(ctx) && !trial.NothingRight(s.curve.Visits); n++ {
+	for n := 1; n <= most && err == nil && len(s.levels) > 0 && !trial.IsTimeUp(ctx) && !trial.NothingRight(s.curve.Visits); n++ {
 		levels := s.levels
 		if n > least {
 			if s.curve.Derive(); Settled(s.curve.Recommended()) {
@@ -190,13 +204,14 @@ type sweeping struct {
 	begun   time.Time
 	random  *rand.Rand
 	curve   *Curve
-	levels  []int // those of the design, and the further ones of the first visit
-	cut     bool  // exploring ended because of the time
+	levels  []int         // those of the design or explored, and the further ones of the first visit
+	cut     bool          // exploring ended because of the time
+	warmed  trial.Cell    // the last of the pilot; zero: there was none
+	waited  time.Duration // for the starved VUs of the pilot
 }
 
-// explore chooses the levels by an ascending visit of its own: what the choice
-// rests on must not be what the result rests on, and only the latter can be
-// measured in random order.
+// explore chooses the levels by an ascending visit of its own. No result uses its
+// measurements: they would be biased by the choice, and are not in random order.
 func (s *sweeping) explore(ctx context.Context) error {
 	live, err := s.arm.Launch(ctx, trial.Setup{})
 	if err != nil {
@@ -206,6 +221,10 @@ func (s *sweeping) explore(ctx context.Context) error {
 	s.levels, err = c.Design.Explore(s.plan.Think, func(level int) (float64, bool, error) {
 		if s.cut = len(c.Explored) > 0 && s.exploredLongEnough(); s.cut {
 			c.Ceiling = fmt.Sprintf("a third of the %v time limit was over", c.Design.Duration)
+			return 0, false, nil
+		}
+		if s.pilotStarved() && level >= s.warmed.Concurrency {
+			s.starve(s.warmed)
 			return 0, false, nil
 		}
 		s.report("exploring", level)
@@ -218,10 +237,14 @@ func (s *sweeping) explore(ctx context.Context) error {
 		if err != nil {
 			return 0, false, err
 		}
+		if cell.Starved > 0 {
+			s.starve(cell)
+			return 0, false, nil
+		}
 		c.Explored = append(c.Explored, cell)
-		// Where the generator is the limit throughput stays flat, which ends it, too.
+		// If the generator is the bottleneck throughput stays flat, which ends it as well.
 		reason := cell.Refusal(stat.HigherIsFaster)
-		if (reason.Is(finding.Errors) || reason.Is(finding.Incomplete) || reason.Is(finding.Starved)) && len(c.Explored) > 1 || trial.NothingRight(c.Explored) {
+		if (reason.Is(finding.Errors) || reason.Is(finding.Incomplete)) && len(c.Explored) > 1 || trial.NothingRight(c.Explored) {
 			c.Ceiling = fmt.Sprintf("at concurrency %d: %s: %s", level, reason.Code, reason.Text)
 			return 0, false, nil
 		}
@@ -231,27 +254,34 @@ func (s *sweeping) explore(ctx context.Context) error {
 }
 
 // visit restarts the arm and drives it at each of the levels once.
-func (s *sweeping) visit(ctx context.Context, n int, levels []int) error {
+func (s *sweeping) visit(ctx context.Context, visit int, levels []int) error {
 	live, err := s.arm.Launch(ctx, trial.Setup{})
 	if err != nil {
 		return unlessTimeUp(ctx, err)
 	}
-	for _, i := range s.random.Perm(len(levels)) {
-		if err = s.keep(ctx, live, n, levels[i]); err != nil {
+	order := s.random.Perm(len(levels))
+	if s.pilotStarved() && visit == 1 { // a level that starves takes long, and upwards only the lowest is measured
+		slices.SortFunc(order, func(a, b int) int { return cmp.Compare(levels[a], levels[b]) })
+	}
+	for _, i := range order {
+		if starved := s.curve.Starved(); starved != nil && levels[i] >= starved.Concurrency {
+			continue
+		}
+		if err = s.keep(ctx, live, visit, levels[i]); err != nil {
 			break
 		}
 	}
-	for next := s.further(n); err == nil && next > 0; next = s.further(n) {
+	for next := s.further(visit); err == nil && next > 0; next = s.further(visit) {
 		s.levels = append(s.levels, next)
-		err = s.keep(ctx, live, n, next)
+		err = s.keep(ctx, live, visit, next)
 	}
 	return errors.Join(unlessTimeUp(ctx, err), live.End(ctx))
 }
 
 // further returns the next level beyond those of the design, or 0.
 func (s *sweeping) further(visit int) int {
-	highest, limit := slices.Max(s.levels), s.curve.Design.ExtendTo
-	if visit > 1 || highest >= limit || len(s.curve.Design.Levels) == 0 {
+	limit := s.curve.Design.ExtendTo
+	if visit > 1 || len(s.curve.Design.Levels) == 0 || s.curve.Starved() != nil || slices.Max(s.levels) >= limit {
 		return 0
 	}
 	cells := slices.Clone(s.curve.Visits)
@@ -260,9 +290,10 @@ func (s *sweeping) further(visit int) int {
 	if last := len(cells) - 1; last > 1 && best.Concurrency < cells[last-1].Concurrency {
 		return 0
 	}
-	return min(2*highest, limit)
+	return min(2*slices.Max(s.levels), limit)
 }
 
+// report shows the progress before a level, as the greater share of runs made and of time used.
 func (s *sweeping) report(label string, level int) {
 	if s.observe == nil {
 		return
@@ -281,11 +312,15 @@ func (s *sweeping) report(label string, level int) {
 }
 
 // keep measures a level for the curve.
-func (s *sweeping) keep(ctx context.Context, live *trial.Live, visit, n int) error {
-	s.report(fmt.Sprintf("run %d", visit), n)
-	cell, err := s.level(ctx, live, visit, n)
+func (s *sweeping) keep(ctx context.Context, live *trial.Live, visit, level int) error {
+	s.report(fmt.Sprintf("run %d", visit), level)
+	cell, err := s.level(ctx, live, visit, level)
 	if err != nil {
 		return err
+	}
+	if cell.Starved > 0 {
+		s.starve(cell)
+		return nil
 	}
 	s.curve.Visits = append(s.curve.Visits, cell)
 	return s.enough(cell)
@@ -297,8 +332,9 @@ type openError struct{ err error }
 func (e *openError) Error() string { return e.err.Error() }
 func (e *openError) Unwrap() error { return e.err }
 
-func (s *sweeping) level(ctx context.Context, live *trial.Live, visit, n int) (trial.Cell, error) {
-	session, err := live.Open(ctx, n)
+// level warms the arm up at a level and measures it. The error is an *openError if that concurrency cannot be set up.
+func (s *sweeping) level(ctx context.Context, live *trial.Live, visit, level int) (trial.Cell, error) {
+	session, err := live.Open(ctx, level)
 	if err != nil {
 		if _, died := errors.AsType[*trial.DiedError](err); died {
 			return trial.Cell{}, err
@@ -307,7 +343,7 @@ func (s *sweeping) level(ctx context.Context, live *trial.Live, visit, n int) (t
 	}
 	defer session.Close()
 	plan := s.plan
-	plan.VUs, plan.Warmup = n, s.curve.Design.Warmup
+	plan.VUs, plan.Warmup = level, s.curve.Design.Warmup
 	cell, err := live.Steadied(ctx, session, plan, s.curve.Design.block)
 	cell.Round = visit
 	return cell, errors.Join(err, ctx.Err())

@@ -3,11 +3,13 @@ package sweep
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
+	"contend/internal/unit"
 	"contend/load"
 	"contend/setting"
 	"contend/trial"
@@ -16,7 +18,7 @@ import (
 // How the time is spent: conventions of this project, argued in docs/measuring.md.
 const (
 	leastVisits    = 3  // of each level, unless told
-	mostVisits     = 60 // of those between which the answer lies, without a Duration
+	mostVisits     = 60 // of each level around the answer, without a Duration
 	shortestBlock  = 200 * time.Millisecond
 	longestBlock   = time.Second
 	blocksOfTime   = 60 // that the whole has room for at least
@@ -97,10 +99,10 @@ func (d Design) enough(level int, response time.Duration) error {
 	}
 	because := fmt.Sprintf("%d levels are driven %d times", len(levels), times)
 	if response >= time.Millisecond {
-		because += fmt.Sprintf(", and at concurrency %d an answer takes %v", level, response.Round(time.Millisecond))
+		because += fmt.Sprintf(", and at concurrency %d a response takes %v", level, response.Round(time.Millisecond))
 	}
 	least = trial.RoundUp(least)
-	return &trial.TooShortError{Mistake: setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("%s or more: %s", setting.Duration(least), because)), Least: least}
+	return &trial.TooShortError{Mistake: setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("%s or more: %s", setting.Duration(least), because)), Least: least, Lacks: because}
 }
 
 // enough is asked after the first level.
@@ -114,7 +116,7 @@ func (s *sweeping) enough(first trial.Cell) error {
 // exploredLongEnough says that the rest of the time is needed for what was explored.
 func (s *sweeping) exploredLongEnough() bool {
 	most := s.curve.Design.Duration
-	return most > 0 && time.Since(s.begun) > most/exploringShare
+	return most > 0 && time.Since(s.begun)-s.waited > most/exploringShare
 }
 
 // timeUp says what is missing; nil: nothing. Exploring that was cut short would have
@@ -131,8 +133,10 @@ func (s *sweeping) timeUp() *trial.TimeUp {
 	}
 	took := time.Since(s.begun)
 	switch {
-	case trial.NothingRight(s.curve.Visits):
+	case trial.NothingRight(s.curve.Visits), s.allStarve():
 		return nil // more would be the same
+	case len(s.levels) == 0:
+		return s.unchosen(took)
 	case s.cut:
 		return &trial.TimeUp{Lacks: fmt.Sprintf("no level above concurrency %d was tried", s.curve.Explored[len(s.curve.Explored)-1].Concurrency),
 			Needs: trial.RoundUp(2 * took)}
@@ -144,15 +148,29 @@ func (s *sweeping) timeUp() *trial.TimeUp {
 		Needs: trial.RoundUp(needs + needs/10)}
 }
 
-// unsettled says between which levels the answer lies if it is not certain enough; nil: it is, or nobody asked.
-// An interval becomes narrower with the square root of the time.
+// unchosen is the TimeUp before there were levels, as for a server whose first level takes all of the time.
+func (s *sweeping) unchosen(took time.Duration) *trial.TimeUp {
+	up := &trial.TimeUp{Lacks: "it was over before the levels were chosen", Needs: trial.RoundUp(2 * took)}
+	if s.warmed.Result == nil {
+		return up
+	}
+	response := s.warmed.Response.Mean()
+	if short, ok := errors.AsType[*trial.TooShortError](s.curve.Design.enough(1, response)); ok {
+		up.Needs = short.Least
+	}
+	up.Lacks += fmt.Sprintf(", and at concurrency %d a response takes %v", s.warmed.Concurrency, response.Round(time.Millisecond))
+	return up
+}
+
+// unsettled names the levels between which the answer is, if it is not certain enough; nil: it is, or nobody
+// asked. An interval becomes narrower with the square root of the time.
 func (s *sweeping) unsettled(took time.Duration) *trial.TimeUp {
 	c := s.curve
 	c.Derive()
 	if k := c.Recommended(); c.Design.Visits == 0 && k != nil && k.N.Interval != nil && !Settled(k) {
 		wide := math.Log(k.N.Interval.High/k.N.Interval.Low) / (2 * math.Log(settledRatio))
 		needs := time.Duration(float64(took) * max(1.5, wide*wide))
-		return &trial.TimeUp{Lacks: fmt.Sprintf("the concurrency to use is between %g and %g", k.N.Interval.Low, k.N.Interval.High), Needs: trial.RoundUp(needs)}
+		return &trial.TimeUp{Lacks: fmt.Sprintf("the concurrency to use is between %s and %s", unit.Number(k.N.Interval.Low), unit.Number(k.N.Interval.High)), Needs: trial.RoundUp(needs)}
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"contend/load"
-	"contend/setting"
 	"contend/trial"
 	"contend/trial/trialtest"
 	"contend/usl"
@@ -74,8 +73,11 @@ func TestFirstLevelShowsThatTimeIsTooShort(t *testing.T) {
 		begun := time.Now()
 		d := Design{Duration: 30 * time.Second, Warmup: 100 * time.Millisecond, Seed: 1}
 		curve, err := Run(t.Context(), trialtest.Sleeping("s", time.Second), load.Plan{}, d, nil)
-		if _, ok := errors.AsType[*setting.Mistake](err); !ok || curve != nil || !strings.Contains(err.Error(), "expected 2m30s or more: 6 levels are driven 4 times, and at concurrency 1 an answer takes 1s") {
-			t.Errorf("%+v, %v", curve, err)
+		if err != nil || curve.TimeUp == nil || *curve.TimeUp != (trial.TimeUp{Lacks: "6 levels are driven 4 times, and at concurrency 1 a response takes 1s", Needs: 150 * time.Second}) {
+			t.Fatalf("%+v, %v", curve, err)
+		}
+		if len(curve.Results) != 1 || curve.Results[0].Response.Quantile(0.5).Round(time.Millisecond) != time.Second {
+			t.Errorf("what was measured: %+v", curve.Results)
 		}
 		if took := time.Since(begun); took > 12*time.Second {
 			t.Errorf("after %v", took)
@@ -83,9 +85,9 @@ func TestFirstLevelShowsThatTimeIsTooShort(t *testing.T) {
 	})
 }
 
-// A sweep that is not told how often ends once its answer is certain; until then only the levels around it are
-// measured again. Of this law power is highest at N = √(1 ÷ 3β) = 11.5. That all of a process is faster or slower
-// does not matter, but that some levels are leaves it open for longer.
+// A sweep without a given number of visits ends once its answer is certain; until then only the levels around it are
+// measured again. The power of this law is highest at N = √(1 ÷ 3β) = 11.5. It does not matter if all levels of a
+// process are faster or slower, but if some are the sweep takes longer.
 func TestSweepEndsWhenItsAnswerIsCertain(t *testing.T) {
 	for _, differ := range []struct{ starts, levels float64 }{{0, 0}, {0.3, 0}, {0, 0.08}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -205,7 +207,7 @@ func TestBetween(t *testing.T) {
 const underWay = 100 * time.Millisecond
 
 // A sweep whose time is up has what it measured, and how long the whole takes. Two levels of 340 ms, visited
-// 10 times, take 6.8 s, but for the starts, which nothing foresees.
+// 10 times, take 6.8 s, without the starts, which nothing foresees.
 func TestTimeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := trial.Arm{Name: "s", Start: func(context.Context, trial.Setup) (*trial.Live, error) {
@@ -218,8 +220,8 @@ func TestTimeUp(t *testing.T) {
 		if err != nil || time.Since(begun) > d.Duration+underWay {
 			t.Fatalf("%v after %v", err, time.Since(begun))
 		}
-		// A visit takes 1.68 s: in 8 s four whole ones, and none of the fifth. What is under way may end after it: 20 ÷ 8 · 8
-		// to 8.1 s · 1.1 = 22 to 22.3 s, typed as 25.
+		// A visit takes 1.68 s: 8 s have four whole ones, and no part of the fifth. A visit under way may end later:
+		// 20 ÷ 8 · 8 to 8.1 s · 1.1 = 22 to 22.3 s, typed as 25.
 		if up := curve.TimeUp; up == nil || up.Lacks != "8 of the 20 runs at 2 levels were made" || up.Needs != 25*time.Second {
 			t.Errorf("time up %+v", up)
 		}
@@ -259,12 +261,12 @@ func TestNothingWithinTheTime(t *testing.T) {
 			return nil, ctx.Err()
 		}}
 		d := Design{Levels: []int{1}, Visits: 1, Block: time.Second, Duration: 10 * time.Second}
-		if curve, err := Run(t.Context(), never, load.Plan{}, d, nil); curve != nil || err == nil || !strings.Contains(err.Error(), "duration is 10s; expected more") {
+		if curve, err := Run(t.Context(), never, load.Plan{}, d, nil); err != nil || curve.TimeUp == nil || curve.TimeUp.Lacks != "0 of the 1 runs at 1 levels were made" {
 			t.Errorf("%+v, %v", curve, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if curve, err := Run(ctx, never, load.Plan{}, d, nil); curve == nil || !errors.Is(err, context.DeadlineExceeded) || curve.TimeUp != nil {
+		if curve, err := Run(ctx, never, load.Plan{}, d, nil); curve == nil || !errors.Is(err, context.DeadlineExceeded) || curve.TimeUp != nil || !curve.Interrupted || curve.Done() {
 			t.Errorf("%+v, %v", curve, err)
 		}
 	})

@@ -3,13 +3,13 @@ package trial
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"time"
 
 	"contend/finding"
+	"contend/internal/unit"
 	"contend/load"
 	"contend/metric"
 	"contend/stat"
@@ -36,8 +36,8 @@ func (c *comparing) rounds(ctx context.Context) error {
 	})
 }
 
-// sizeAlone warms up every arm by itself at every level, if they are not alive together, to choose lengths
-// of blocks that are those of all arms before the first of these is driven. Nothing of it is kept.
+// sizeAlone warms up every arm on its own at every level, if they are not alive together, to choose
+// lengths of blocks that are those of all arms before the first of these is driven. Nothing of it is kept.
 func (c *comparing) sizeAlone(ctx context.Context) error {
 	if c.trials.Design.Alone == "" {
 		return nil
@@ -86,10 +86,9 @@ func (r *round) alive(ctx context.Context, arm, level int, use func(*load.Sessio
 	return use(session, warm)
 }
 
-// visits drives the arms at a level with one of them alive at a time: each for the
-// first half of its blocks, and then in the opposite order for the other (ABBA,
-// ABCCBA). Every visit is to a fresh process, so that those of all arms are alike, and is
-// one stretch.
+// visits drives the arms at a level with one of them alive at a time: each for the first
+// half of its blocks, and then in the opposite order for the other (ABBA, ABCCBA). Every
+// visit is one stretch on a fresh process, so that those of all arms are comparable.
 func (r *round) visits(ctx context.Context, level int) error {
 	cells := make([][]Cell, len(r.arms))
 	defer func() { r.keep(cells) }()
@@ -164,22 +163,21 @@ func (t *Trials) aloneFindings(c *Comparison) []finding.Warning {
 	case ok && times < 1.05:
 		wider = "no wider than"
 	case ok:
-		wider = fmt.Sprintf("up to %.2g times as wide as", times)
+		wider = "up to " + unit.Digits(times) + " times as wide as"
 	}
 	return []finding.Warning{finding.ArmsAlone.Warning("the servers ran one at a time: the interval is %s that of interleaved blocks, and machine drift is in the difference; %s: use {{addr}} in URL and commands, or run on Linux with seccomp allowed",
 		wider, t.Design.Alone)}
 }
 
-// widened estimates from above how many times as wide the interval of a comparison is
-// as it would be with interleaved blocks: the standard deviation s of the rounds'
-// log-ratios, over that of rounds in which nothing but blocks scatters, as they do within
-// a visit,
+// widened estimates from above how many times as wide the interval of a comparison is as it
+// would be with interleaved blocks: the standard deviation s of the rounds' log-ratios, over
+// that of rounds in which only blocks scatter, as they do within a visit,
 //
 //	s ÷ √(σ₁² ÷ n₁ + σ₂² ÷ n₂)
 //
 // where σ is the standard deviation of the logarithms of an arm's blocks around the means
-// of their visits (stat.Shares), and n their number in a round. From above, because s has in
-// it what differs from process to process, which stays with interleaved blocks. false:
+// of their visits (stat.Shares), and n their number in a round. From above, because s
+// includes what differs from process to process, which stays with interleaved blocks. false:
 // blocks do not have the metric, or there are too few.
 func (t *Trials) widened(c *Comparison) (times float64, ok bool) {
 	sample, err := stat.NewSample(c.RoundLogRatios)

@@ -41,7 +41,7 @@ func (h *house) arm(name string, answer time.Duration) Arm {
 	}}
 }
 
-// compareAlone compares arms of which one can live at a time.
+// compareAlone compares arms that cannot live at the same time.
 func compareAlone(t *testing.T, d Design, answers ...time.Duration) (*Trials, *house) {
 	t.Helper()
 	h := &house{t: t}
@@ -58,7 +58,7 @@ func compareAlone(t *testing.T, d Design, answers ...time.Duration) (*Trials, *h
 }
 
 // One arm is alive at a time, in the order ABBA or ABCCBA at every level, with a fresh process at
-// each visit; who is visited first changes. Each visit has half of the pairs.
+// each visit; the arm that is visited first changes. Each visit has half of the pairs.
 func TestAlone(t *testing.T) {
 	for _, arms := range []int{2, 3} {
 		for _, pairs := range []int{1, 3, 4} {
@@ -118,9 +118,9 @@ func checkVisits(t *testing.T, trials *Trials, arms, pairs int) {
 	}
 }
 
-// 10 ms against 12.5 ms an answer: a ratio of 0.8, which is said to be of arms that were
-// not alive together. Blocks of both are of the length that the slower needs: four of
-// its response times.
+// 10 ms against 12.5 ms an answer: a ratio of 0.8, with the note that the arms were not
+// alive together. Blocks of both have the length that the slower needs: four of its
+// response times.
 func TestAloneFindsDifference(t *testing.T) {
 	d := design()
 	d.Warmup, d.Block = 50*time.Millisecond, 40*time.Millisecond
@@ -171,7 +171,7 @@ func TestAloneWidens(t *testing.T) {
 		metric metric.Name
 		want   string
 	}{
-		{blocks(6, 0.01), []float64{0.03, -0.03, 0.03, -0.03, 0.03, -0.03}, metric.Throughput, "up to 3.3 times as wide"},
+		{blocks(6, 0.01), []float64{0.03, -0.03, 0.03, -0.03, 0.03, -0.03}, metric.Throughput, "up to 3.29 times as wide"},
 		{blocks(6, 0.01), []float64{0.001, -0.001, 0, 0, 0, 0}, metric.Throughput, "the interval is no wider than"},
 		{blocks(6, 0), []float64{0.03, -0.03, 0.03, -0.03, 0.03, -0.03}, metric.Throughput, "the interval is wider than"},
 		{blocks(6, 0.01), []float64{0.03, -0.03, 0.03, -0.03, 0.03, -0.03}, "response_p99_ns", "the interval is wider than"},
@@ -186,7 +186,7 @@ func TestAloneWidens(t *testing.T) {
 	}
 }
 
-// What cannot be started while lengths are chosen ends the comparison; all of it is named.
+// An arm that cannot be started while lengths are chosen ends the comparison; all such arms are named.
 func TestAloneCannotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{t: t}

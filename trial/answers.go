@@ -9,13 +9,13 @@ import (
 	"strings"
 
 	"contend/finding"
+	"contend/internal/unit"
 	"contend/load"
-	"contend/metric"
 )
 
-// answersDiffer returns the refusal answers_differ when two arms do not do the same
-// work, as the words of finding.AnswersDiffer have it; nil: they do, it is not known,
-// or it is said to be meant.
+// answersDiffer returns the refusal answers_differ if two arms do not do the same
+// work, as finding.AnswersDiffer describes it; nil: they do, it is not known, or the
+// design allows it.
 func (t *Trials) answersDiffer(base, cand Cell) *finding.Warning {
 	if t.alike(base, cand, 0) {
 		return nil
@@ -23,7 +23,7 @@ func (t *Trials) answersDiffer(base, cand Cell) *finding.Warning {
 	return finding.AnswersDiffer.Refusal("the responses differ, so the servers do not do the same work: %s; %s", described(base), described(cand))
 }
 
-// plainlyDiffer says whether the answers of two arms differ by more than few of them do by
+// plainlyDiffer reports whether the answers of two arms differ by more than few of them do by
 // chance: a share of n answers is off by up to 1 ÷ √n, twice the largest standard
 // deviation that it can have.
 func (t *Trials) plainlyDiffer(base, cand Cell) bool {
@@ -31,8 +31,8 @@ func (t *Trials) plainlyDiffer(base, cand Cell) bool {
 	return !t.alike(base, cand, 1/math.Sqrt(float64(max(1, fewest))))
 }
 
-// alike says whether the answers of two arms are, where each share of an arm's answers may be
-// off by chance; also where that is not known, or not asked.
+// alike reports whether the answers of two arms are alike, if each share of an arm's answers may
+// be off by chance; also true if that is not known, or not asked.
 func (t *Trials) alike(base, cand Cell, chance float64) bool {
 	a, b := base.Answers, cand.Answers
 	known := a.Count() > 0 && b.Count() > 0
@@ -103,7 +103,7 @@ func described(c Cell) string {
 	if a.Redirects == a.Count() {
 		words = append(words, "to "+a.Location)
 	}
-	size := metric.Number(float64(a.BodyQuantile(0.5))) + " bytes"
+	size := unit.Count(a.BodyQuantile(0.5)) + " bytes"
 	if len(words) == 0 {
 		return c.Arm + ": " + size
 	}

@@ -24,7 +24,7 @@ type Arm struct {
 }
 
 // Launch brings the arm to life, and names it in errors. A server that is not ours
-// to start has to take a connection.
+// to start must accept a connection.
 func (a Arm) Launch(ctx context.Context, s Setup) (*Live, error) {
 	live, err := a.Start(ctx, s)
 	if err == nil && live.Subject == nil {
@@ -52,6 +52,9 @@ type Setup struct {
 	// counters are opened before the first instruction of its processes, so that none
 	// is missed, and stay open.
 	Counted []perf.Event `json:"-"`
+	// Under is the command that runs the arm's command, Slower times as slowly, such as a simulator; empty: none does.
+	Under  []string `json:"-"`
+	Slower int      `json:"-"`
 }
 
 // Live is an arm that can be driven.
@@ -68,7 +71,7 @@ type Live struct {
 	// Profile opens a sampler of where all processes of the arm spend CPU time; nil: these
 	// are not known.
 	Profile func() (Profiler, error)
-	// Inspect is asked what goes on in the program; nil: nobody can be.
+	// Inspect is asked what goes on in the program; nil: it cannot be asked.
 	Inspect Inspector
 	// Stop ends what Start began; nil: nothing to end.
 	Stop func(ctx context.Context) error
@@ -77,8 +80,8 @@ type Live struct {
 	arm         string   // its name, of one that was launched
 	onlyCounted bool     // no time is taken of it
 	counters    Counters // that stay open; nil: none
-	profiler    Profiler // likewise
-	heap        []byte   // the profile of its heap before it was driven at a level; nil: there is none
+	profiler    Profiler // stays open; nil: none
+	heap        []byte   // the profile of its heap before it was driven at a level; nil: none
 }
 
 // A Sampler tells what processes used until now: Sample everything, Clocks only what is
@@ -93,11 +96,11 @@ type Sampler interface {
 // A Far is a Sampler of another machine, which by its own clock does what cannot wait for a message.
 type Far interface {
 	Sampler
-	// Machine is that of load.Generator.
+	// Machine names the host, as load.Generator.Machine does.
 	Machine() string
 	// ClocksAt has Clocks read at a moment to come. What it returns waits for them.
 	ClocksAt(moment time.Time) (read func() (subject.Sample, error))
-	// Watch is Watch where the server is.
+	// Watch starts recording, on the server's machine, what its threads wait for; stop returns that.
 	Watch() (stop func() Waits)
 }
 
@@ -132,9 +135,9 @@ func (l *Live) server() Sampler {
 	return nil
 }
 
-// Find looks for the server that listens at an address (host:port) of this machine, which
-// somebody else started: it is sampled, and can be counted. Where there is none, counting
-// says why. ctx bounds the look-up of the host's name.
+// Find looks for a server that somebody else started and that listens at an address
+// (host:port) of this machine: it is sampled, and can be counted. Without such a server
+// counting says why. ctx bounds the look-up of the host's name.
 func (l *Live) Find(ctx context.Context, address string) {
 	server, err := subject.Listening(ctx, address)
 	if err == nil {
@@ -172,11 +175,11 @@ func (l *Live) Drive(ctx context.Context, s *load.Session, plan load.Plan) (Cell
 	return cell, errors.Join(err, l.diedAfter(cell))
 }
 
-// Settled drives the live arm for plan.Warmup to learn its response time, and then
-// for plan.Duration or four response times, whichever is longer, behind a lead-in
-// of at least two: a run shorter than its iterations shows nothing. Without a
-// warm-up it is driven for plan.Duration. Afterwards, where that is possible, events
-// are counted for a while.
+// Settled drives the live arm for plan.Warmup to learn its response time, and then,
+// after a lead-in of at least two response times, for plan.Duration or four response
+// times, whichever is longer: a run shorter than its iterations shows nothing.
+// Without a warm-up it is driven for plan.Duration. Afterwards events are counted
+// for a while, if possible.
 func (l *Live) Settled(ctx context.Context, s *load.Session, plan load.Plan) (Cell, error) {
 	plan.Grace = Grace
 	if plan.Warmup == 0 {
@@ -191,7 +194,7 @@ func (l *Live) Settled(ctx context.Context, s *load.Session, plan load.Plan) (Ce
 	return l.driveBehind(ctx, s, first, plan)
 }
 
-// Steadied is Settled behind a warm-up that goes on until the throughput is steady, up to
+// Steadied is Settled after a warm-up that continues until the throughput is steady, up to
 // four times as long, and with a measured length that is chosen by that throughput, in right
 // answers per second; 0: it is not known.
 func (l *Live) Steadied(ctx context.Context, s *load.Session, plan load.Plan, choose func(perSec float64) time.Duration) (Cell, error) {
@@ -203,6 +206,9 @@ func (l *Live) Steadied(ctx context.Context, s *load.Session, plan load.Plan, ch
 	w, err := l.warm(ctx, s, plan, warmupMost*plan.Warmup)
 	if err != nil {
 		return Cell{}, err
+	}
+	if w.last.Starved > 0 { // more would be the same, and take as long
+		return w.last, nil
 	}
 	plan.Duration = choose(w.last.ThroughputPerSec)
 	return l.driveBehind(ctx, s, w.last, plan)
@@ -239,6 +245,12 @@ func (l *Live) stop(ctx context.Context) error {
 		err = errors.Join(err, l.profiler.Close())
 	}
 	if l.Stop != nil {
+		most := stopTimeout
+		if s, ok := l.Subject.(interface{ Patience() time.Duration }); ok {
+			most += s.Patience()
+		}
+		ctx, cancel := context.WithTimeout(ctx, most)
+		defer cancel()
 		err = errors.Join(err, l.Stop(ctx))
 	}
 	return err
@@ -248,7 +260,7 @@ func (l *Live) stop(ctx context.Context) error {
 // after its connections broke.
 const deathNotice = 250 * time.Millisecond
 
-// died returns an error when the arm's process has ended unasked. After
+// died returns an error when the arm's process has exited on its own. After
 // errors it waits for the news a little.
 func (l *Live) died(errored int64) error {
 	if l.Subject == nil {
@@ -301,8 +313,8 @@ func (e *DiedError) Facts() failure.Failure { return failure.Failure{Arm: e.Arm,
 // Unwrap returns how the process ended.
 func (e *DiedError) Unwrap() error { return e.Err }
 
-// stopTimeout bounds the clean-up after a trial, which must happen even when
-// the trial was cancelled.
+// stopTimeout bounds the clean-up of an arm, which must happen even when the trial was cancelled, in addition to the time
+// that its server has to end.
 const stopTimeout = 15 * time.Second
 
 // startAll starts the arms in the given order, each with its set-up. Where one cannot be
@@ -323,18 +335,16 @@ func startAll(ctx context.Context, arms []Arm, setups []Setup, order []int) ([]*
 }
 
 func stopAll(ctx context.Context, lives []*Live) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-	defer cancel()
 	var errs []error
 	for _, live := range lives {
-		errs = append(errs, live.stop(ctx))
+		errs = append(errs, live.stop(context.WithoutCancel(ctx)))
 	}
 	return errors.Join(errs...)
 }
 
 // Alive starts the arms in random order, each with a random padding, and hands
-// over arms that are running: to start one of these is to get it, and it outlives
-// whoever gets it. When use returns they are stopped.
+// over arms that are running. Starting one of these returns the running one, and stopping
+// it does nothing. When use returns they are all stopped.
 func Alive(ctx context.Context, arms []Arm, random *rand.Rand, use func(running []Arm) error) (err error) {
 	lives, err := startAll(ctx, arms, padded(random, len(arms)), random.Perm(len(arms)))
 	if err != nil {

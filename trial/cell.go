@@ -21,8 +21,8 @@ type Cell struct {
 	Arm string `json:"arm,omitempty"`
 	// Round counts from 1; 0 is the sum of all rounds.
 	Round int `json:"round,omitempty"`
-	// Pair, Order and Stretch say where in its round a block stands, all from 1: in
-	// which pair of its level, in what position, and between which two probes.
+	// Pair, Order and Stretch give the place of a block in its round, all from 1:
+	// in which pair of its level, in what position, and between which two probes.
 	Pair    int `json:"-"`
 	Order   int `json:"-"`
 	Stretch int `json:"-"`
@@ -42,7 +42,7 @@ func MergeCells(cells []Cell) Cell {
 	return Cell{Arm: cells[0].Arm, Result: load.Merge(results...)}
 }
 
-// NothingRight says whether iterations of these cells came to an end, and none with a right
+// NothingRight reports whether iterations of these cells came to an end, and none with a right
 // answer.
 func NothingRight(cells []Cell) bool {
 	var right, wrong int64
@@ -52,8 +52,7 @@ func NothingRight(cells []Cell) bool {
 	return right == 0 && wrong > 0
 }
 
-// Doubt returns why the cell's throughput, or else its times, must not be believed, or
-// nil.
+// Doubt returns why the cell's throughput, or else its times, are INVALID, or nil.
 func (c Cell) Doubt() *finding.Warning {
 	return cmp.Or(c.Refusal(stat.HigherIsFaster), c.Refusal(stat.LowerIsFaster))
 }
@@ -122,8 +121,7 @@ func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (
 	case err == nil:
 		c.Server = &load.Usage{CPUSec: used.CPU.Seconds(), WaitedSec: max(0, used.Waited.Seconds()),
 			RSSBytes: after.RSSBytes, Threads: after.Threads, CPUs: after.CPUs, SharedCPUs: after.SharedCPUs,
-			VoluntarySwitches: around.VoluntarySwitches, InvoluntarySwitches: around.InvoluntarySwitches,
-			Parallel: around.Parallel(), Foreign: live.Subject == nil}
+			Activity: around.Activity, Parallel: around.Parallel(), Foreign: live.Subject == nil}
 	}
 	c.Derive()
 	return c, aborted(result)
@@ -148,8 +146,9 @@ type edgeClocks struct {
 	}
 }
 
-// lateBy completes what a server used in a window of which its clocks missed the beginning, as they were read late on
-// a busy machine: as much then as in the rest. When they were read after its end nothing was missed, for the load was over.
+// lateBy completes what a server used in a window whose beginning its clocks missed, as they were read late on a busy
+// machine: it assumes the same use as in the rest. If they were read after the window's end nothing was missed, for
+// the load was over.
 func lateBy(used subject.Sample, window time.Duration) subject.Sample {
 	if used.Elapsed <= window/2 || used.Elapsed >= window {
 		return used
@@ -160,7 +159,7 @@ func lateBy(used subject.Sample, window time.Duration) subject.Sample {
 	return used
 }
 
-// foretell has a far server read its clocks at the edges, of which that is zero whose moment is not known.
+// foretell has a far server read its clocks at the edges; a zero edge is not known yet.
 func (e *edgeClocks) foretell(opens, closes time.Time) {
 	for i, moment := range []time.Time{opens, closes} {
 		if !moment.IsZero() {
@@ -181,7 +180,7 @@ func (e *edgeClocks) read(edge load.Edge) {
 }
 
 // unsampled says why a subject could not be sampled; "" for one that has ended, which
-// is said otherwise.
+// is reported separately.
 func unsampled(err error) string {
 	if errors.Is(err, os.ErrProcessDone) {
 		return ""

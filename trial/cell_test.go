@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/internal/perf"
 	"contend/load"
 	"contend/subject"
 )
@@ -16,6 +17,7 @@ import (
 // metered is a subject whose samples are given in their order, and its clocks before the time
 // that the second of them begins at.
 type metered struct {
+	mortal
 	samples []subject.Sample
 	clocks  [2]subject.Sample
 	second  time.Time
@@ -33,19 +35,16 @@ func (m *metered) Clocks() (s subject.Sample, err error) {
 	}
 	return m.clocks[1], m.err
 }
-func (m *metered) Blocked() map[string]int { return nil }
-func (m *metered) Done() <-chan struct{}   { return nil }
-func (m *metered) Err() error              { return nil }
 
 // The server's CPU time and waits are the differences of its clocks at the edges of the
 // window, its switches those of the samples around the run, the rest is of the last one.
 func TestWhatTheServerUsed(t *testing.T) {
 	samples := []subject.Sample{
-		{CPU: 1 * time.Second, RSSBytes: 100, Threads: 3, VoluntarySwitches: 10, InvoluntarySwitches: 1},
-		{CPU: 9 * time.Second, RSSBytes: 80, Threads: 4, VoluntarySwitches: 25, InvoluntarySwitches: 7, CPUs: 8, SharedCPUs: 2},
+		{CPU: 1 * time.Second, RSSBytes: 100, Threads: 3, Activity: perf.Activity{VoluntarySwitches: 10, InvoluntarySwitches: 1}},
+		{CPU: 9 * time.Second, RSSBytes: 80, Threads: 4, Activity: perf.Activity{VoluntarySwitches: 25, InvoluntarySwitches: 7}, CPUs: 8, SharedCPUs: 2},
 	}
 	used := load.Usage{CPUSec: 1.5, WaitedSec: 0.25, RSSBytes: 80, Threads: 4,
-		VoluntarySwitches: 15, InvoluntarySwitches: 6, CPUs: 8, SharedCPUs: 2}
+		Activity: perf.Activity{VoluntarySwitches: 15, InvoluntarySwitches: 6}, CPUs: 8, SharedCPUs: 2}
 	lost := used
 	lost.WaitedSec = 0 // a thread took its waits with it
 	tests := []struct {
@@ -89,7 +88,7 @@ func TestWhatTheServerUsed(t *testing.T) {
 	}
 }
 
-// farOff is metered elsewhere: it has read its clocks when it was told to.
+// farOff is metered on another machine: it has read its clocks when it was asked to.
 type farOff struct {
 	*metered
 	machine string
@@ -125,9 +124,9 @@ func (e elsewhere) Run(_ context.Context, plan load.Plan) (*load.Result, error) 
 	return load.Together(plan, "here", []load.Part{{Generator: load.Generator{Name: "1", Machine: "g"}, Result: own}}), nil
 }
 
-// A server elsewhere is told the moments at which the window opens and closes, 1.05 and 3.05 s from the
-// beginning, before it does. What it has read there counts, but for a run that ended before: then its
-// clocks are asked at once. It is apart if no generator is where it is.
+// A server on another machine hears the moments at which the window opens and closes, 1.05 and 3.05 s
+// from the beginning, before they come. What it has read then counts, except in a run that ended
+// before: then its clocks are asked at once. It is apart if no generator is on its machine.
 func TestAServerElsewhereIsToldTheEdges(t *testing.T) {
 	for _, c := range []struct {
 		machine string

@@ -24,8 +24,8 @@ type Progress struct {
 	Left time.Duration
 	// Between says that no block follows at once: what takes a moment disturbs none.
 	Between bool
-	// Trials returns what the rounds of a comparison have come to so far, once it is called while
-	// it is told of; nil: no round has ended since.
+	// Trials returns what the rounds of a comparison have shown so far, if it is called while the
+	// progress is reported; nil: no round has ended since.
 	Trials func() *Trials
 }
 
@@ -45,6 +45,11 @@ type Trials struct {
 	Probes []Probe `json:"probes,omitempty"`
 	// Elapsed is how long all rounds took; 0 in documents that do not say it.
 	Elapsed time.Duration `json:"elapsed_ns,omitempty"`
+	// TimeUp says why Design.Duration allows no verdict, which servers showed that respond slowly, or not over all connections: Rounds are then what was driven
+	// before the first (their Round is 0). nil: it allows one.
+	TimeUp *TimeUp `json:"time_up,omitempty"`
+	// AtOnce are the levels at which the arms were driven at the same time after the first round, because they respond slowly and hardly use the CPU.
+	AtOnce []int `json:"at_once_levels,omitempty"`
 	// Looks are the numbers of rounds after which it looked whether it is decided. Those
 	// of documents that have none ended after the rounds of their design.
 	Looks []Look `json:"looks,omitempty"`
@@ -53,14 +58,14 @@ type Trials struct {
 	ChangedOver []ChangeOver `json:"changed_over,omitempty"`
 	// Why says what the arms spent their CPU time on; nil: nobody asked.
 	Why *Diagnosis `json:"why,omitempty"`
-	// Weighted says that rounds of percentiles have weights; those of older documents are all alike,
-	// and their percentiles are those of metric.Name.Of.
+	// Weighted says that rounds of percentiles have weights; those of older documents all have the
+	// same, and their percentiles are those of metric.Name.Of.
 	Weighted bool `json:"weighted,omitempty"`
 	// InProcess is set when an arm has no process that was fresh in each round.
 	InProcess bool `json:"in_process,omitempty"`
 
 	machine machine           // read from Probes by Derive
-	levels  map[int][]float64 // of each look, by how many effects are told together: see levelsAmong
+	levels  map[int][]float64 // of each look, by how many effects share the level: see levelsAmong
 }
 
 // A Start is one start of an arm.
@@ -85,9 +90,8 @@ type Probe struct {
 // the baseline of all others. Within a round all arms are alive and each pair
 // is one block of every arm, in an order that turns around from pair to pair
 // (ABBA) and begins at random; see also Design.Alone. It ends when every comparison's primary metric is decided
-// (see Design.Precision), and else after Design.Rounds or Design.Duration. On an error,
-// and when ctx is done, the trials so far are returned with it; with the
-// *setting.Mistake that Design.Duration is too short for a verdict there are none.
+// (see Design.Precision), and else after Design.Rounds or Design.Duration, which may be too short for any verdict: see
+// Trials.TimeUp. On an error, and when ctx is done, the trials so far are returned with it.
 func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe func(Progress)) (*Trials, error) {
 	c, err := newComparing(arms, plan, d, observe)
 	if err != nil {
@@ -98,11 +102,12 @@ func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe 
 	if err = c.rounds(limited); IsTimeUp(limited) {
 		err = c.timeUp()
 	}
-	if errors.As(err, new(*setting.Mistake)) {
-		return nil, err
+	if short, ok := errors.AsType[*TooShortError](err); ok {
+		c.tooShort(short)
+		return c.trials, nil
 	}
 	if err == nil && d.ChangesOver && plan.Pacer == nil {
-		if err = c.changeOver(limited); IsTimeUp(limited) {
+		if err = c.changeOver(limited); IsTimeUp(limited) || errors.As(err, new(*TooShortError)) {
 			err = nil
 		}
 		c.trials.Derive()
@@ -110,8 +115,8 @@ func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe 
 	return c.trials, err
 }
 
-// overtime is by how many percent a comparison may take longer than it was told: what is under way then is dropped, which
-// is for servers of which responses never come. The others have no round begun that would not end in time.
+// overtime is by how many percent a comparison may exceed its time: whatever still runs then is dropped, which only
+// happens with servers that never respond. With other servers no round begins that would not end in time.
 const overtime = 10
 
 // timeUp is the mistake that the time was over before a round was; nil where one is done.
@@ -122,6 +127,38 @@ func (c *comparing) timeUp() error {
 	d := c.trials.Design
 	d.Duration = d.Most(len(c.arms) - 1)
 	return d.tooShort(0, time.Since(c.began))
+}
+
+// tooShort ends trials for which their time is too short: what is known of the arms is what came before a first round.
+func (c *comparing) tooShort(short *TooShortError) {
+	t := c.trials
+	t.TimeUp = &TimeUp{Lacks: short.Lacks, Needs: short.Least}
+	t.Design.Duration = t.Design.Most(len(t.Arms) - 1)
+	t.Rounds, t.Blocks, t.Starts, t.Probes, t.Looks = c.seen, nil, nil, nil, nil
+	t.Elapsed = time.Since(c.began)
+	t.Derive()
+}
+
+// dropPatience leaves out of a document what newComparing adds to all plans, unless it decided when an outage ended the run.
+func (c *Cell) dropPatience() {
+	c.Plan.DespiteErrors = c.Plan.DespiteErrors && c.Stopped == load.StoppedByOutage
+}
+
+// see keeps what an arm showed before it was measured. If it left connections without a response, no round would say more: then it returns
+// a *TooShortError.
+func (c *comparing) see(arm int, cell Cell) error {
+	if cell.Result == nil || cell.Planned == 0 {
+		return nil
+	}
+	cell.Arm = c.arms[arm].Name
+	cell.dropPatience()
+	c.seen = slices.DeleteFunc(c.seen, func(o Cell) bool { return o.Arm == cell.Arm && o.Concurrency == cell.Concurrency })
+	c.seen = append(c.seen, cell)
+	if cell.Starved > 0 && len(c.trials.Design.Levels) == 1 {
+		const lacks = "a round in which all connections get responses"
+		return &TooShortError{setting.At(&c.asked, &c.asked.Duration).Wrong("has no room for %s", lacks), 0, lacks}
+	}
+	return nil
 }
 
 func newComparing(arms []Arm, plan load.Plan, d Design, observe func(Progress)) (*comparing, error) {
@@ -174,13 +211,17 @@ type comparing struct {
 	inspected bool // the arm that was sampled last can be
 	shared    bool // arms are one server
 
-	asked   Design     // before any default was filled in
-	holds   *stat.Kind // of a change-over: what verdicts its first round must bear
-	ended   bool       // as useless
-	givenUp []int      // levels that get no further rounds
-	learnt  bool       // the pilot showed that all arms are level after the warm-up
-	done    float64    // of the progress, and how much of it the change-over under way has left
-	left    float64
+	asked   Design // before any default was filled in
+	givenUp []int  // levels that get no further rounds
+	learnt  bool   // the pilot showed that all arms are level after the warm-up
+	seen    []Cell // the last warm-up of each arm and level
+	// holds is set if this is a change-over to a constant rate: its first round must sustain the rate well enough
+	// for verdicts of this kind, or else it is the last one.
+	holds *stat.Kind
+	// ended is set if no further round could decide anything: see useless.
+	ended bool
+	// done is the share of the progress reported so far. left is what the change-over under way may add to it.
+	done, left float64
 }
 
 // maxPadding bounds the random padding of the environment, in bytes.
@@ -231,7 +272,7 @@ func (r *round) startAll(ctx context.Context) (err error) {
 	return nil
 }
 
-// hostOf is the host and port of an address, or all of it where it is no URL.
+// hostOf is the host and port of an address, or all of it if it is not a URL.
 func hostOf(address string) string {
 	if u, err := url.Parse(address); err == nil && u.Host != "" {
 		return u.Host

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/internal/unit"
 	"contend/metric"
+	"contend/setting"
 	"contend/stat"
 )
 
-// A Comparison is one candidate beside the baseline, in one metric at one
+// A Comparison compares one candidate with the baseline, in one metric at one
 // level of concurrency.
 type Comparison struct {
 	Baseline    string       `json:"baseline"`
@@ -25,7 +27,7 @@ type Comparison struct {
 	Reason *finding.Warning `json:"reason,omitempty"`
 	stat.Effect
 	// BaselineValue is the metric over all rounds, and CandidateValue that times the
-	// Ratio; where there is no verdict (INVALID) or no effect both are over all rounds.
+	// Ratio; without a verdict (INVALID) or an effect both are over all rounds.
 	BaselineValue  float64 `json:"baseline_value"`
 	CandidateValue float64 `json:"candidate_value"`
 	Margin         float64 `json:"margin"`
@@ -35,7 +37,7 @@ type Comparison struct {
 	// RoundLogRatios are the data: ln(candidate ÷ baseline), one per round.
 	RoundLogRatios []float64 `json:"round_log_ratios"`
 	// RoundWeights are those of a percentile's log-ratios (stat.Weighted): 1 ÷ the standard error
-	// of each. nil: all are alike.
+	// of each. nil: all are equal.
 	RoundWeights []float64 `json:"round_weights,omitempty"`
 	// Spread says how much of the scatter is that of rounds, which only more rounds
 	// average out, and how much that of blocks; primary metric only, where blocks
@@ -46,14 +48,14 @@ type Comparison struct {
 	// Factors are what CPU time per operation is made of; nil: not known, or another
 	// metric.
 	Factors *Factors `json:"factors,omitempty"`
-	// MachineShare is the share of the variance of the two arms' blocks that lies
-	// between states of the machine which the probes tell apart, 0 to 1; primary
-	// metric only.
+	// MachineShare is the share of the variance of the two arms' blocks that is due
+	// to states of the machine which the probes distinguish, 0 to 1; primary metric
+	// only.
 	MachineShare float64 `json:"machine_share,omitempty"`
-	// RoundsNeeded estimates how many further rounds would settle an
-	// INCONCLUSIVE verdict; 0 when that cannot be said.
+	// RoundsNeeded estimates how many further rounds would settle an INCONCLUSIVE
+	// verdict; 0 if that is not known.
 	RoundsNeeded int `json:"rounds_needed,omitempty"`
-	// TimeNeeded is how long these would take; 0 when that cannot be said.
+	// TimeNeeded is how long these would take; 0 if that is not known.
 	TimeNeeded time.Duration `json:"time_needed_ns,omitempty"`
 	// slowed is set where nothing is wrong but that others took too much of the machine.
 	slowed *slowed
@@ -114,6 +116,9 @@ func (t *Trials) Result(arm string, level int) (Cell, bool) {
 func (t *Trials) compare(candidate string, level int) []Comparison {
 	base, ok1 := t.Result(t.Arms[0], level)
 	cand, ok2 := t.Result(candidate, level)
+	if t.TimeUp != nil {
+		return []Comparison{t.outOfTime(candidate, level)}
+	}
 	if !ok1 || !ok2 {
 		return nil
 	}
@@ -160,6 +165,33 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 	return list
 }
 
+// outOfTime is the comparison of arms whose responses take too long for the time that there was, in which not all may have been driven.
+func (t *Trials) outOfTime(candidate string, level int) Comparison {
+	m := t.Design.Metrics[0]
+	c := Comparison{Baseline: t.Arms[0], Candidate: candidate, Concurrency: level, Metric: m, Primary: true, Margin: t.Design.MarginOf(m),
+		Verdict: stat.Inconclusive, TimeNeeded: t.TimeUp.Needs}
+	slowest, starved := time.Duration(0), (*finding.Warning)(nil)
+	for arm, value := range map[string]*float64{c.Baseline: &c.BaselineValue, candidate: &c.CandidateValue} {
+		if cell, seen := t.Result(arm, level); seen {
+			*value, _ = m.Beside(cell.Result)
+			slowest = max(slowest, cell.Response.Quantile(0.5))
+			if why := cell.RefusalOf(m); why.Is(finding.Starved) && (starved == nil || arm == c.Baseline) {
+				starved = why
+			}
+		}
+	}
+	if starved != nil { // more time would not help
+		c.Verdict, c.Reason, c.TimeNeeded = stat.Invalid, starved, 0
+		return c
+	}
+	responses := ""
+	if slowest > 0 {
+		responses = "responses take " + unit.Duration(float64(slowest)) + ": "
+	}
+	c.Reason = finding.TooFewRounds.Refusal("%s%s has no room for %s", responses, setting.Duration(t.Design.Duration), t.TimeUp.Lacks)
+	return c
+}
+
 // noFigure says that there is nothing to compare.
 func noFigure(m metric.Name) *finding.Warning {
 	return finding.NoFigure.Refusal("%s was not measured on both sides, or was 0", m)
@@ -202,9 +234,9 @@ func findingsOf(base, cand Cell) []finding.Warning {
 	return all
 }
 
-// confidenceAmong is what each of n effects that are told together must reach, so that
-// all do at the confidence of the design (Bonferroni); where the design looks before the
-// end it is what is left for the look at the rounds there are.
+// confidenceAmong is what each of n effects that share the level must reach, so that all
+// do at the confidence of the design (Bonferroni); if the design looks before the end it
+// is what is left for the look at the current number of rounds.
 func (t *Trials) confidenceAmong(n int) float64 {
 	level := (1 - t.Design.Confidence) / float64(n)
 	if levels := t.levelsAmong(n); levels != nil {
@@ -252,7 +284,7 @@ func (t *Trials) roundsDone() int {
 }
 
 // decide gives each comparison of a candidate at a level, the primary one first, its
-// effect at a confidence, its verdict and its warnings. The others are told together.
+// effect at a confidence, its verdict and its warnings. The others share the level.
 func (t *Trials) decide(list []Comparison, found []finding.Warning, effect func(c *Comparison, confidence float64) (stat.Effect, error)) {
 	for i := range list {
 		c, among := &list[i], max(1, len(list)-1)
@@ -284,8 +316,8 @@ func (t *Trials) decide(list []Comparison, found []finding.Warning, effect func(
 	}
 }
 
-// undecidable makes rounds that are too few for a verdict on one of several metrics,
-// whatever they had shown, the reason why there is none.
+// undecidable makes too few rounds for a verdict, on one of several metrics, the
+// reason why it is missing, whatever they showed.
 func (c *Comparison) undecidable(among int) {
 	c.Warnings = slices.DeleteFunc(c.Warnings, func(w finding.Warning) bool {
 		if !w.Is(finding.TooFewRounds) {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"contend/finding"
+	"contend/internal/perf"
 	"contend/load"
 	"contend/metric"
 	"contend/stat"
@@ -21,7 +22,7 @@ func cellOf(arm string, round int, ops int64, values [4]float64) Cell {
 	r.Concurrency, r.Duration = 4, time.Second
 	r.Planned, r.Completed, r.Ops = ops, ops, ops
 	r.GeneratorCPUSec = values[0]
-	r.Server = &load.Usage{CPUSec: values[1], RSSBytes: int64(1e9 * values[2]), VoluntarySwitches: int64(1e9 * values[3])}
+	r.Server = &load.Usage{CPUSec: values[1], RSSBytes: int64(1e9 * values[2]), Activity: perf.Activity{VoluntarySwitches: int64(1e9 * values[3])}}
 	return Cell{Arm: arm, Round: round, Result: r}
 }
 
@@ -51,9 +52,9 @@ func drawTrials(t *rapid.T) *Trials {
 	return trials
 }
 
-// Whatever the rounds: a row's verdict, its interval and its p say the same, the
-// difference is that between its values, and what p and interval are told together with
-// is the number of metrics beside the first.
+// Whatever the rounds: a row's verdict, its interval and its p agree, the difference is
+// that between its values, and the number of metrics after the first is what p and
+// interval are corrected for.
 func TestRowsAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		trials := drawTrials(t)
@@ -118,8 +119,8 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// Six rounds that agree decide the first metric, p = 0.031, and one more, but none of
-// two more, 0.031 > 0.05 ÷ 2: 7 rounds would, 0.016.
+// Six rounds that agree decide the first metric, p = 0.031, and one more metric, but
+// neither of two more, 0.031 > 0.05 ÷ 2: 7 rounds would, 0.016.
 func TestTooFewRoundsForSoManyMetrics(t *testing.T) {
 	for _, tt := range []struct {
 		metrics []metric.Name
@@ -165,7 +166,7 @@ func TestRefusedRowsKeepTheirValues(t *testing.T) {
 	}
 }
 
-// Rows of two stored documents agree likewise.
+// Rows of two stored documents agree in the same way.
 func TestRowsOfStoredDocumentsAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		trials := drawTrials(t)

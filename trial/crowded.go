@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"contend/finding"
+	"contend/internal/unit"
 	"contend/load"
 	"contend/metric"
 	"contend/stat"
@@ -16,18 +17,19 @@ import (
 // factors, one per round.
 type slowed struct{ base, cand []float64 }
 
-// onlyOthers says whether no more is wrong than that others used too much of the machine.
+// onlyOthers reports whether no more is wrong than that others used too much of the machine.
 func onlyOthers(reasons []*finding.Warning) bool {
 	return slices.ContainsFunc(reasons, func(w *finding.Warning) bool { return w.Is(finding.MachineBusy) }) &&
 		!slices.ContainsFunc(reasons, func(w *finding.Warning) bool { return w != nil && !w.Is(finding.MachineBusy) })
 }
 
-// slowedBy is what others explain at most of the throughput of the closed model at a level, in
-// the rounds of these pairs; nil: of another metric or model, or not known of all rounds.
+// slowedBy is the most that other processes explain of the throughput of the closed model at a
+// level, in the rounds of these pairs; nil: another metric or model, or not known of all
+// rounds.
 //
-// Without the others an arm would not be slower than it was, and it would be faster at most by
+// Without the others an arm would not be slower than it was, and it would be faster by at most
 // the CPU time that they took: nothing serves more than all cores do at the CPU time that an
-// operation takes, whatever it waited for besides. Percentiles have no such bound: a wait for a
+// operation takes, whatever else it waited for. Percentiles have no such bound: a wait for a
 // core is as long as somebody else's turn, and that is many short answers long.
 func (t *Trials) slowedBy(m metric.Name, candidate string, level int, pairs map[int][]float64) *slowed {
 	if m != metric.Throughput {
@@ -92,8 +94,8 @@ func (c *Comparison) inSpiteOfOthers(confidence float64) {
 		return
 	}
 	most := math.Exp(max(stat.Center(c.slowed.base), stat.Center(c.slowed.cand)))
-	c.Reason.Text += fmt.Sprintf("; they may explain a difference of up to %s×", metric.Digits(most))
+	c.Reason.Text += fmt.Sprintf("; they may explain a difference of up to %s×", unit.Digits(most))
 	if c.Rounds > 0 {
-		c.Reason.Text += fmt.Sprintf(" (seen: %s times)", metric.Digits(max(c.Ratio, 1/c.Ratio)))
+		c.Reason.Text += fmt.Sprintf(" (seen: %s times)", unit.Digits(max(c.Ratio, 1/c.Ratio)))
 	}
 }

@@ -12,16 +12,16 @@ import (
 	"contend/stat"
 )
 
-// beside makes a cell one on a full machine of two cores, of whose second generator and server
-// had this share each half, and waited for a core longer than that.
-func beside(c Cell, share float64) Cell {
+// crowded puts a cell on a full machine of two cores: in each second generator and server had
+// this share each half, and waited for a core longer than that.
+func crowded(c Cell, share float64) Cell {
 	c.Model, c.MachineCPUSec, c.MachineCores = load.ClosedModel, 2, 2
 	c.GeneratorCPUSec, c.GeneratorWaitedSec = share, 2*share
 	c.Server = &load.Usage{CPUSec: share, WaitedSec: 2 * share}
 	return c
 }
 
-// crowdedTrials has rounds of one pair each, of which round says the operations of the arms and the
+// crowdedTrials has rounds of one pair each; round returns the operations of the arms and the
 // shares of the machine that they had.
 func crowdedTrials(rounds int, round func(n int) (ops [2]int64, shares [2]float64)) *Trials {
 	t := &Trials{Arms: []string{"a", "b"}, Design: Design{Rounds: rounds, Pairs: 1, Levels: []int{4}, Confidence: 0.95, Margin: new(0.02),
@@ -29,7 +29,7 @@ func crowdedTrials(rounds int, round func(n int) (ops [2]int64, shares [2]float6
 	for n := 1; n <= rounds; n++ {
 		ops, shares := round(n)
 		for i, arm := range t.Arms {
-			c := beside(cellOf(arm, n, ops[i], [4]float64{}), shares[i])
+			c := crowded(cellOf(arm, n, ops[i], [4]float64{}), shares[i])
 			t.Rounds = append(t.Rounds, c)
 			c.Pair = 1
 			t.Blocks = append(t.Blocks, c)
@@ -39,8 +39,8 @@ func crowdedTrials(rounds int, round func(n int) (ops [2]int64, shares [2]float6
 	return t
 }
 
-// Of two cores that are full, generator and server had 40%: without the others either arm could be
-// 2.5 times as fast. 4 ÷ 2.5 = 1.6, so the candidate is faster whatever they did; 2 ÷ 2.5 < 1.
+// Generator and server had 40% of two full cores: without the others either arm could be 2.5 times
+// as fast. 4 ÷ 2.5 = 1.6, so the candidate is faster whatever they did; 2 ÷ 2.5 < 1.
 func TestDirectionInSpiteOfOthers(t *testing.T) {
 	for _, tt := range []struct {
 		ops    [2]int64
@@ -74,7 +74,7 @@ func TestDirectionInSpiteOfOthers(t *testing.T) {
 	}
 }
 
-// What else is wrong stays a refusal, however large the difference is.
+// Other problems remain a refusal, however large the difference is.
 func TestOthersAreNotAllThatIsWrong(t *testing.T) {
 	few := func(change func(*Cell)) *Trials {
 		got := crowdedTrials(8, func(int) ([2]int64, [2]float64) { return [2]int64{1000, 9000}, [2]float64{0.4, 0.4} })
@@ -118,10 +118,10 @@ func TestWrongAnswersComeBeforeOthers(t *testing.T) {
 	}
 }
 
-// Equal servers that others slow by chance, each by up to all the CPU time that they take, and
-// noise: at most 5 of 100 comparisons name a faster one. That the worst comes in every round to the
-// same side is the bound itself: there the interval ends at 1 without noise, and misses it in 2.5 of 100.
-func TestEqualServersBesideOthers(t *testing.T) {
+// Equal servers that others slow by chance, each by up to all the CPU time that they take, and noise: at
+// most 5 of 100 comparisons name a faster one. If the worst comes in every round to the same side, that
+// is the bound itself: there the interval ends at 1 without noise, and misses it in 2.5 of 100.
+func TestEqualServersWithOthers(t *testing.T) {
 	const comparisons, rounds = 400, 12
 	for name, worst := range map[string]bool{"by chance": false, "the worst": true} {
 		random := rand.New(rand.NewPCG(1, 2))

@@ -24,31 +24,32 @@ type Design struct {
 	// these take; else a minute for each candidate at each level. Once it runs, what it may take: no round is begun that
 	// would not end in time, and what is under way a tenth later is dropped.
 	Duration time.Duration `json:"duration_ns,omitempty" file:"compare.duration" flag:"duration,d" min:"0s" max:"720h" words:"time limit; stops earlier once decided (1m per candidate and level; no limit with --rounds)"`
-	// Precision, if positive, has the trial end not with its verdicts but as soon as the
+	// Precision, if positive, ends the trial not with its verdicts but as soon as the
 	// interval of the primary metric is no wider than this much to either side, as a
-	// fraction, for every candidate and level, and the other metrics can be decided, too.
+	// fraction, for every candidate and level, and the other metrics can be decided as
+	// well.
 	Precision float64 `json:"precision,omitempty" file:"compare.precision" unit:"percent" min:"0%" below:"100%" words:"stop once the interval of the primary metric is no wider than this to either side, instead of at the verdict; 0%: at the verdict"`
 	// Pairs of blocks per round and level.
 	Pairs int `json:"pairs" file:"compare.pairs" default:"4" min:"1" max:"10000" words:"pairs of blocks per round and level"`
 	// Block is the measured length of a block. 0: it is chosen for each level after
-	// the first warm-up, so that every arm answers some 200 times in it, from 50
-	// to 500 ms. Where four response times are
-	// longer the block is stretched to them. However long, the measured time of all
-	// pairs together stays about the same.
+	// the first warm-up, so that every arm answers about 200 times in it, from 50
+	// to 500 ms. If four response times are longer the block is stretched to them.
+	// However long it is, the measured time of all pairs together stays about the
+	// same.
 	Block time.Duration `json:"block_ns" file:"compare.block,load.duration" min:"0s" max:"720h" words:"measured *length* of a block, extended to four response times if that is longer (chosen after the first warm-up)"`
 	// Warmup is driven and discarded once per round, level and arm, at least; it goes on
 	// until the throughput is steady, up to four times as long or 2 s.
 	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"50ms" min:"0s" max:"720h" words:"minimum warm-up per round, level and variant; it continues until throughput is steady"`
 	// Levels of concurrency; empty means the plan's VUs.
 	Levels []int `json:"levels,omitempty" file:"load.vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" required:"[1, 10, 100]" words:"*number* of callers; several numbers are levels, each compared separately"`
-	// Metrics to compare. The first is the primary one: it carries the whole
-	// significance level; the others, those that both arms have, are told together at
-	// that level, so that verdicts on m of them need rounds with 2^(1−rounds) ≤ level ÷ m.
+	// Metrics to compare. The first is the primary one: it has the whole significance level;
+	// the others, those that both arms have, share that level, so that verdicts on m of them
+	// need rounds with 2^(1−rounds) ≤ level ÷ m.
 	Metrics []metric.Name `json:"metrics" file:"compare.metrics" flag:"metric" default:"throughput_per_s,response_p50_ns,response_p90_ns,response_p99_ns,response_p999_ns,server_cpu_ns_per_op,server_instructions_per_op,server_rss_bytes,errors" words:"*metrics* to compare; the first is the primary one, whose verdict counts"`
 	// MaxErrors is the share of failed and errored iterations beyond which there
 	// is no verdict; in documents without it that of finding.Errors.
 	MaxErrors float64 `json:"max_errors" file:"compare.max_errors" default:"0.1%" unit:"percent" min:"0%" below:"100%" words:"result is INVALID above this share of failed requests"`
-	// AnswersMayDiffer has arms compared whose answers differ, as is meant.
+	// AnswersMayDiffer allows arms whose answers differ.
 	AnswersMayDiffer bool `json:"answers_may_differ,omitempty" file:"compare.answers_may_differ" words:"compare variants even if their responses differ in status, type or length"`
 	// Duet drives both arms of a pair at the same time, each on CPUs of its own:
 	// those of the two sets, which change hands at random from round to round
@@ -61,7 +62,7 @@ type Design struct {
 	Alone string `json:"alone,omitempty"`
 	// Margin is the largest relative difference that does not matter, at least 0; nil:
 	// what metric.Name.Margin says of each metric.
-	Margin *float64 `json:"margin,omitempty" file:"compare.margin" unit:"percent" min:"0%" below:"100%" words:"largest difference to treat as equal (2%; 0.5% for counted events)"`
+	Margin *float64 `json:"margin,omitempty" file:"compare.margin" unit:"percent" min:"0%" below:"100%" words:"largest difference to treat as equal (2%; 0.5% for counted events, 0.05% with --count)"`
 	// Confidence of the intervals, within what stat.SequentialLevels takes.
 	Confidence float64 `json:"confidence" default:"0.95" min:"0.5" max:"0.999"`
 	// Seed decides every random choice.
@@ -82,7 +83,7 @@ type Design struct {
 // MaxPairs bounds the Pairs of a Design.
 const MaxPairs = 10_000
 
-// NewDesign returns the design of a comparison of which nothing else is asked.
+// NewDesign returns the design of a comparison with all defaults.
 func NewDesign() Design {
 	var d Design
 	setting.Defaults(&d)

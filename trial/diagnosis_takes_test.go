@@ -10,8 +10,8 @@ import (
 	"contend/why"
 )
 
-// Of two arms in Go that answer in 10 ms the time ahead is right from the first round on, within a factor of 1.5, also
-// where each start takes a second, once the first round has shown that; a round has its starts at its begin.
+// With two arms in Go that answer in 10 ms the remaining time is right within a factor of 1.5 after the first round,
+// even if each start takes a second, once the first round has shown that; a round starts its arms at its beginning.
 func TestForetold(t *testing.T) {
 	body := aTrace(t)
 	for _, c := range []struct {
@@ -53,7 +53,11 @@ func TestForetold(t *testing.T) {
 // 0.3 s and 0.05 s for snapshots; or three, and one of 1.3 s in place of two where programs profile themselves.
 func TestDiagnosisTakes(t *testing.T) {
 	d := Design{Warmup: 200 * time.Millisecond, Levels: []int{1, 2}}
-	for byThemselves, want := range map[bool]time.Duration{false: 24 * 3600 * time.Millisecond, true: 24 * 5000 * time.Millisecond} {
+	sampled, byThemselves := 24*3600*time.Millisecond, 24*5000*time.Millisecond
+	if here := DiagnosisTakes(2, d); here != sampled && here != byThemselves {
+		t.Errorf("here: %v, want %v or %v", here, sampled, byThemselves)
+	}
+	for byThemselves, want := range map[bool]time.Duration{false: sampled, true: byThemselves} {
 		if got := diagnosisTakes(2, d, byThemselves); got != want {
 			t.Errorf("by themselves %v: %v, want %v", byThemselves, got, want)
 		}

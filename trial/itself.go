@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"contend/internal/cpu"
+	"contend/internal/perf"
 	"contend/load"
 	"contend/subject"
 )
@@ -15,7 +16,7 @@ type itself struct{ began time.Time }
 func (i itself) Sample() (subject.Sample, error) {
 	s := cpu.Read(nil)
 	return subject.Sample{Elapsed: time.Since(i.began), CPU: s.Process, Waited: s.Waited,
-		VoluntarySwitches: s.Waits, InvoluntarySwitches: s.Preemptions, MinorFaults: s.MinorFaults, MajorFaults: s.MajorFaults}, nil
+		Activity: perf.Activity{VoluntarySwitches: s.Waits, InvoluntarySwitches: s.Preemptions, MinorFaults: s.MinorFaults, MajorFaults: s.MajorFaults}}, nil
 }
 
 // Clocks is Sample.
@@ -24,7 +25,7 @@ func (i itself) Clocks() (subject.Sample, error) { return i.Sample() }
 // Blocked sees nothing: in which system calls a Go program's threads wait is chance.
 func (itself) Blocked() map[string]int { return nil }
 
-// isLocal says whether the arm's work is done in this process.
+// isLocal reports whether the arm's work is done in this process.
 func (l *Live) isLocal() bool {
 	_, local := l.Target.(load.LocalTarget)
 	return local

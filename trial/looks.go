@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"contend/finding"
-	"contend/metric"
+	"contend/internal/unit"
 	"contend/setting"
 	"contend/stat"
 )
@@ -25,7 +25,7 @@ const (
 	maxRounds = 1000
 	// spentRounds is the number of rounds after which the looks may have spent the whole
 	// significance level, and spentPower the power of their share of it that they may have
-	// spent before: so early a third is there for the first look (stat.SequentialLevels).
+	// spent before: so early the first look has a third (stat.SequentialLevels).
 	spentRounds = 100
 	spentPower  = 1.0 / 3
 	// longestStep is the most rounds between two looks.
@@ -72,8 +72,8 @@ func (d Design) leastRounds() int {
 	return least
 }
 
-// looks are those of a trial of at most so many rounds: the first, then after 1, 2, 3, … and at last
-// every longestStep further ones, and the last, near which there is no other and which may spend what is left.
+// looks are those of a trial of at most so many rounds: the first, then after 1, 2, 3, … and in the end
+// every longestStep further ones, and the last, which has no other near it and may spend what is left.
 func (d Design) looks(most int) []stat.Look {
 	var looks []stat.Look
 	for n, step := d.firstLook(most), 1; n+step < most; n, step = n+step, min(step+1, longestStep) {
@@ -82,36 +82,38 @@ func (d Design) looks(most int) []stat.Look {
 	return append(looks, stat.Look{Rounds: most, Spent: 1})
 }
 
-// A TooShortError is the *setting.Mistake that no answer comes of a Duration.
+// A TooShortError is the *setting.Mistake that a Duration is too short for an answer.
 type TooShortError struct {
 	*setting.Mistake
 	Least time.Duration // one that allows an answer
+	Lacks string        // what there is no time for
 }
 
 // Unwrap returns the mistake.
 func (e *TooShortError) Unwrap() error { return e.Mistake }
 
-// tooShort returns the *TooShortError that no verdict comes of the Duration, of which so much is spent, where a round takes
-// at least so long; nil where one can. What it allows leaves a tenth for the
-// next first round, which may take a little longer.
+// tooShort returns the *TooShortError that the Duration is too short for a verdict: so much of it is spent, and a
+// round takes at least so long; nil if it is long enough. The Duration that it proposes leaves a tenth for the next
+// first round, which may take a little longer.
 func (d Design) tooShort(spent, round time.Duration) error {
 	needed := spent + time.Duration(d.leastRounds())*round
 	if d.Duration == 0 || needed <= d.Duration {
 		return nil
 	}
 	least := RoundUp(needed + needed/10)
-	return &TooShortError{setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("at least %s: %d rounds or more, of %s each here, with a tenth to spare, rounded up",
-		setting.Duration(least), d.leastRounds(), metric.Duration(float64(round)))), least}
+	lacks := fmt.Sprintf("%d rounds or more, of %s each here", d.leastRounds(), unit.Duration(float64(round)))
+	return &TooShortError{setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("at least %s: %s, with a tenth to spare, rounded up",
+		setting.Duration(least), lacks)), least, lacks}
 }
 
 // Outline says when a comparison of so many candidates ends.
 func (d Design) Outline(candidates int) string {
 	until := "until every question is answered"
 	if candidates == 1 && len(d.Levels) <= 1 {
-		until = fmt.Sprintf("until the two clearly differ or are equal within ±%.3g%%", 100*d.MarginOf(d.Metrics[0]))
+		until = "until the two clearly differ or are equal within ±" + unit.Percent(d.MarginOf(d.Metrics[0]))
 	}
 	if d.Precision > 0 {
-		until = fmt.Sprintf("until the difference is known to ±%.3g%%", 100*d.Precision)
+		until = "until the difference is known to ±" + unit.Percent(d.Precision)
 	}
 	switch limit := d.Most(candidates); {
 	case limit == 0:
@@ -208,7 +210,7 @@ func (c *comparing) roundsSoFar(n int) string {
 	return fmt.Sprintf("round %d", n)
 }
 
-// late says whether no round of this length ends in time any more.
+// late reports whether no round of this length ends in time any more.
 func (c *comparing) late(round time.Duration) bool {
 	limit := c.trials.Design.Duration
 	return limit > 0 && time.Since(c.began)+round > limit
@@ -267,7 +269,7 @@ func (c *comparing) endLooks(decided, timeUp bool) error {
 	return t.lookAt(append(t.spending()[:planned], last))
 }
 
-// decided says whether the trial looks after this number of rounds, and every question
+// decided reports whether the trial looks after this number of rounds, and every question
 // is answered.
 func (c *comparing) decided(rounds int) bool {
 	t := c.trials
@@ -285,11 +287,11 @@ func (c *comparing) decided(rounds int) bool {
 	return open == 0
 }
 
-// settled says whether further rounds would change nothing of what a comparison says
-// after so many: its verdict has come, or its interval is as narrow as it was asked
-// for, or the arms do different work, or will be compared at a rate. A metric beside the
-// primary one holds up a Precision alone; of it, and of named requests, it is enough that they
-// can be told.
+// settled reports whether further rounds would change nothing of what a comparison says after so
+// many: its verdict is final, or its interval is as narrow as requested, or the arms do
+// different work, or will be compared at a rate. A metric after the primary one delays the end
+// only with a Precision; for such a metric, and for named requests, a p small enough for a
+// verdict must be possible.
 func (t *Trials) settled(c Comparison, rounds int) bool {
 	switch {
 	case !c.Primary:
@@ -319,6 +321,5 @@ func (t *Trials) soFar(open int) string {
 	if !c.Bounded() {
 		return ""
 	}
-	percent := func(ratio float64) float64 { return 100 * (ratio - 1) }
-	return fmt.Sprintf("%s %+.1f%% [%+.1f, %+.1f]", c.Candidate, percent(c.Ratio), percent(c.Low), percent(c.High))
+	return fmt.Sprintf("%s %s [%s, %s]", c.Candidate, unit.Change(c.Ratio), unit.Change(c.Low), unit.Change(c.High))
 }

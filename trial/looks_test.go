@@ -33,8 +33,8 @@ func noisy(name string, about time.Duration, share float64, seed uint64) Arm {
 	}}
 }
 
-// What is clear ends at the first look, after 7 rounds, with a part of the level; what
-// never is, after as many as there may be, with all that is left.
+// A clear comparison ends at the first look, after 7 rounds, with a part of the level;
+// one that never becomes clear, after as many as there may be, with all that is left.
 func TestTrialEndsWhenDecided(t *testing.T) {
 	for _, tt := range []struct {
 		b       Arm
@@ -63,9 +63,9 @@ func TestTrialEndsWhenDecided(t *testing.T) {
 	}
 }
 
-// What has several named requests goes on until they can be told apart. Seven have a seventh of the level each:
-// at the second look, after 8 rounds, 0.05/7·(8/100)^⅓ = 0.0031 at the most, and no P is below 2/2⁸ = 0.0078;
-// at the third, after 10, 0.0033 and 0.0020.
+// A comparison with several named requests continues until a verdict on each is possible. Seven have a seventh of
+// the level each: at the second look, after 8 rounds, at most 0.05/7·(8/100)^⅓ = 0.0031, and no P is below
+// 2/2⁸ = 0.0078; at the third, after 10, 0.0033 and 0.0020.
 func TestTrialTellsRequests(t *testing.T) {
 	arm := func(name string, last time.Duration) Arm {
 		var requests []load.Request
@@ -121,8 +121,8 @@ func TestDurationBoundsATrial(t *testing.T) {
 	})
 }
 
-// A time that is too short for a verdict is no matter where there can be none: with its warm-ups a round takes over 0.6 s, of
-// which six do not come in 1.5 s.
+// A time that is too short for a verdict does not matter if no verdict is possible: with its warm-ups a round takes
+// over 0.6 s, and six do not fit into 1.5 s.
 func TestNothingRightInAnyTime(t *testing.T) {
 	d := design()
 	d.Rounds, d.Block, d.Warmup, d.Duration = 0, 50*time.Millisecond, 200*time.Millisecond, 5*time.Second
@@ -136,7 +136,7 @@ func TestNothingRightInAnyTime(t *testing.T) {
 	}
 }
 
-// The first warm-up shows that answers of 6 s take rounds of minutes, of which some come within what is then allowed.
+// The first warm-up shows that answers of 6 s take rounds of minutes; some end within what is then allowed.
 func TestTooShortForSlowAnswers(t *testing.T) {
 	d := NewDesign()
 	d.Metrics, d.Duration = []metric.Name{metric.Throughput}, 10*time.Second
@@ -144,18 +144,50 @@ func TestTooShortForSlowAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		trials, err := Compare(t.Context(), arms, load.Plan{VUs: 10}, d, nil)
-		short, ok := errors.AsType[*TooShortError](err)
-		if took := time.Since(began); !ok || trials != nil || took > 20*time.Second || !strings.HasSuffix(short.Error(), "; a response takes 6.00 s") {
-			t.Fatalf("%v after %v", err, took)
+		if err != nil || trials.TimeUp == nil {
+			t.Fatalf("%+v, %v", trials, err)
 		}
-		d.Duration = short.Least
+		c := trials.Comparisons[0]
+		if took := time.Since(began); took > 20*time.Second || c.Verdict != stat.Inconclusive || !strings.HasPrefix(c.Reason.Text, "responses take 6.00 s: 10s has no room for 6 rounds or more, of ") || c.TimeNeeded != trials.TimeUp.Needs {
+			t.Errorf("%+v after %v", c, took)
+		}
+		d.Duration = trials.TimeUp.Needs
 		if trials, err = Compare(t.Context(), arms, load.Plan{VUs: 10}, d, nil); err != nil || trials.roundsDone() < d.leastRounds() {
 			t.Errorf("within %v: %v", d.Duration, err)
 		}
 	})
 }
 
-// What a comparison of two arms measures at least is known beforehand: 6 rounds of two
+// A server that serves one connection leaves the others in flight until the timeout, so no round fits into the time. The reason is the
+// starved connections, which more time does not help.
+func TestStarvedInAnyTime(t *testing.T) {
+	one := func(name string) Arm {
+		var serves atomic.Bool
+		return funcArm(name, func(ctx context.Context) (load.Outcome, error) {
+			if !serves.CompareAndSwap(false, true) {
+				<-ctx.Done()
+				return load.Outcome{}, ctx.Err()
+			}
+			defer serves.Store(false)
+			time.Sleep(time.Millisecond)
+			return load.Outcome{}, nil
+		})
+	}
+	d := NewDesign()
+	d.Metrics, d.Duration = []metric.Name{metric.Throughput}, 20*time.Second
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		trials, err := Compare(t.Context(), []Arm{one("a"), one("b")}, load.Plan{VUs: 10, Timeout: 10 * time.Second}, d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := trials.Comparisons[0]; c.Verdict != stat.Invalid || !c.Reason.Is(finding.Starved) || c.TimeNeeded != 0 || time.Since(began) > 12*time.Second {
+			t.Errorf("%s, %v, after %v", c.Verdict, c.Reason, time.Since(began))
+		}
+	})
+}
+
+// The least duration of a comparison of two arms is known beforehand: 6 rounds of two
 // blocks at each level in each pair, and a tenth.
 func TestTooShortBeforeItBegins(t *testing.T) {
 	d := NewDesign()
@@ -217,7 +249,7 @@ func TestComparisonEndsInTime(t *testing.T) {
 				t.Errorf("responses of %v took %v", tt.response, took)
 			}
 			if tt.least == 0 {
-				if _, short := errors.AsType[*TooShortError](err); !short || took > 4*tt.response {
+				if err != nil || trials.TimeUp == nil || took > 4*tt.response {
 					t.Errorf("responses of %v: %v after %v", tt.response, err, took)
 				}
 				return
@@ -232,7 +264,7 @@ func TestComparisonEndsInTime(t *testing.T) {
 	}
 }
 
-// Who ends a trial may have seen what it came to: its last look spends no more than the
+// Whoever ends a trial may have seen its state: its last look spends no more than the
 // share of its rounds.
 func TestInterruptedTrialSpendsItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -263,8 +295,8 @@ func TestInterruptedTrialSpendsItsShare(t *testing.T) {
 	})
 }
 
-// Arms that do different work are not driven on: no round makes them alike. Of ten answers a round a quarter of another
-// kind may be chance, which is known at the first look.
+// Arms that do different work are not driven on: no further round makes them equal. If a quarter of ten answers a
+// round are of another kind that may be chance, which is known at the first look.
 func TestTrialEndsWhereAnswersDiffer(t *testing.T) {
 	d := design()
 	d.Rounds, d.Metrics = 0, []metric.Name{metric.Throughput}
@@ -319,8 +351,8 @@ func TestOutline(t *testing.T) {
 	}
 }
 
-// Whoever observes is told before each block, and at other times, which are those between, of rounds and
-// levels that begin and of what the rounds that have ended came to.
+// The observer is called before each block, and at other times, which are those between blocks, with
+// rounds and levels that begin and with what the rounds that have ended show.
 func TestProgressBetweenBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := design()
@@ -350,8 +382,8 @@ func TestProgressBetweenBlocks(t *testing.T) {
 	})
 }
 
-// How many responses of equal length a block holds is no matter of luck: 600 and 720 ms differ by 1.2 times, and by so
-// much in each round, although a block has room for four and a half and five of them.
+// How many responses of equal length a block holds is not a matter of luck: 600 and 720 ms differ by 1.2 times, and
+// by so much in each round, although a block has room for four and a half and five of them.
 func TestSlowResponsesDoNotComeInBursts(t *testing.T) {
 	d := design()
 	d.Block, d.Warmup = 50*time.Millisecond, 100*time.Millisecond

@@ -15,15 +15,11 @@ func offCPU(around subject.Sample, window *load.Usage, waits Waits) why.OffCPU {
 	if used := around.CPU.Seconds(); used > window.CPUSec {
 		share = window.CPUSec / used
 	}
-	part := func(events int64) int64 { return max(0, int64(share*float64(events)+0.5)) }
 	return why.OffCPU{
-		Ready:               time.Duration(window.WaitedSec * float64(time.Second)),
-		VoluntarySwitches:   part(around.VoluntarySwitches),
-		InvoluntarySwitches: part(around.InvoluntarySwitches),
-		MinorFaults:         part(around.MinorFaults),
-		MajorFaults:         part(around.MajorFaults),
-		MemoryPressure:      waits.MemoryPressure,
-		DiskPressure:        waits.DiskPressure,
-		Elapsed:             around.Elapsed,
+		Ready:          time.Duration(window.WaitedSec * float64(time.Second)),
+		Activity:       around.Activity.Part(share),
+		MemoryPressure: waits.MemoryPressure,
+		DiskPressure:   waits.DiskPressure,
+		Elapsed:        around.Elapsed,
 	}
 }

@@ -35,7 +35,9 @@ type Warmed struct {
 	// Warmup is nil where nothing can be learnt of the arm, or in so little time, and where it is not started anew and is level.
 	Warmup *Warmup
 	// Took is how long the pilot drove the process of the first start.
-	Took  time.Duration
+	Took time.Duration
+	// Last is what the pilot drove last; the zero value if there was none.
+	Last  Cell
 	first *Live
 }
 
@@ -49,16 +51,18 @@ func (p Pilot) Warm(ctx context.Context, arm Arm) (*Warmed, error) {
 		if err != nil {
 			return nil, err
 		}
-		course, limited, err := live.pilot(ctx, p.Plan, p.Most)
+		course, last, err := live.pilot(ctx, p.Plan, p.Most)
 		switch {
 		case err != nil:
 			return nil, errors.Join(err, live.End(ctx))
-		case limited && p.Widen != nil && p.Widen():
+		case course.limits(last) && p.Widen != nil && p.Widen():
 			if err := live.End(ctx); err != nil {
 				return nil, err
 			}
 		default:
-			return p.warmed(arm, live, course), nil
+			w := p.warmed(arm, live, course)
+			w.Last = last
+			return w, nil
 		}
 	}
 }
@@ -93,19 +97,20 @@ func (w *Warmed) End(ctx context.Context) error {
 	return stopAll(ctx, []*Live{live})
 }
 
-// pilot drives the live arm until its cost is level, for so long at most, and says whether the load
-// generator was the limit. There is no course where nothing can be learnt.
-func (l *Live) pilot(ctx context.Context, plan load.Plan, most time.Duration) (c course, limited bool, err error) {
+// pilot drives the live arm until its cost is level, for so long at most. The course is nil if nothing can be learnt;
+// the last cell that was driven is there in any case.
+func (l *Live) pilot(ctx context.Context, plan load.Plan, most time.Duration) (course, Cell, error) {
 	session, err := l.Open(ctx, plan.VUs)
 	if err != nil {
-		return nil, false, err
+		return nil, Cell{}, err
 	}
 	defer session.Close()
-	c, last, err := l.course(ctx, session, plan, most)
-	if err != nil || len(c) == 0 {
-		return nil, false, err
-	}
-	return c, last.RefusalOf(metric.Throughput).Is(finding.GeneratorSaturated), nil
+	return l.course(ctx, session, plan, most)
+}
+
+// limits says whether the load generator was the limit of a pilot, which ended like this.
+func (c course) limits(last Cell) bool {
+	return len(c) > 0 && last.RefusalOf(metric.Throughput).Is(finding.GeneratorSaturated)
 }
 
 // driveFor drives the live arm so that it is warm.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"contend/finding"
+	"contend/internal/unit"
 	"contend/load"
 	"contend/metric"
 	"contend/stat"
@@ -183,8 +184,8 @@ func (t *Trials) fewSamples(m metric.Name, candidate string, level int) *finding
 			}
 		}
 		if rounds > 0 && beyond/rounds < float64(enough) {
-			return finding.FewSamples.Refusal("%s: a round of %s has only %.2g samples beyond it and needs %d: use more pairs or longer blocks",
-				m, arm, beyond/rounds, enough)
+			return finding.FewSamples.Refusal("%s: a round of %s has only %s samples beyond it and needs %d: use more pairs or longer blocks",
+				m, arm, unit.Digits(beyond/rounds), enough)
 		}
 	}
 	return nil
@@ -195,8 +196,8 @@ func (t *Trials) fewSamples(m metric.Name, candidate string, level int) *finding
 // together. A convention of this project.
 const armSteady = 2 * stat.SteadyThroughput
 
-// ageing says of which arms the throughput changes while a round lasts. That both are compared at the
-// same age keeps the ratio right, unless it changes, too: see notSteady.
+// ageing names the arms whose throughput changes during a round. As both are compared at the same age
+// the ratio stays right, unless it changes as well: see notSteady.
 func (t *Trials) ageing(level int, arms ...string) (found []finding.Warning) {
 	for _, arm := range arms {
 		courses := map[int][]float64{}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"contend/load"
-	"contend/metric"
 )
 
 const (
@@ -23,17 +22,18 @@ const (
 	Grace = 10 * time.Second
 )
 
-// How long a block is if no length is given: so long that its begin and end, each
-// in the midst of an answer, weigh little in its count, and no longer, because
-// neighbours in time are alike. The pairs then measure as long together as the
-// design's would at shortestBlock, see InBlocks. Conventions of this project.
+// How long a block is if no length is given: so long that its beginning and end,
+// each in the midst of an answer, weigh little in its count, and no longer,
+// because blocks close in time resemble each other. The pairs then measure as
+// long together as the design's would at shortestBlock, see InBlocks. Conventions
+// of this project.
 const (
 	shortestBlock = 50 * time.Millisecond
 	longestBlock  = 500 * time.Millisecond
 	blockAnswers  = 200
 )
 
-// sized returns the design with a length of its blocks, where it has none, for the
+// sized returns the design with a length of its blocks, if it has none, for the
 // slowest arm's right answers per second; 0: not known.
 func (d Design) sized(perSec float64) Design {
 	if d.Block > 0 {
@@ -93,6 +93,7 @@ type round struct {
 	lives          []*Live
 }
 
+// level warms every arm up at a level, which shows how long its blocks must be, and drives them in pairs.
 func (r *round) level(ctx context.Context, n int) (err error) {
 	sessions := make([]*load.Session, len(r.lives))
 	defer func() {
@@ -113,7 +114,7 @@ func (r *round) level(ctx context.Context, n int) (err error) {
 			return err
 		}
 		all.add(warm)
-		if err := r.inTime(n, all, time.Since(began)/time.Duration(warmed+1)); err != nil {
+		if err := r.checkTime(n, all, time.Since(began)/time.Duration(warmed+1)); err != nil {
 			return err
 		}
 	}
@@ -145,7 +146,8 @@ func (c *comparing) fix(level int, p pilots) {
 }
 
 // lengthened is how blocks are driven where warm-ups were like these. Their lead-in is a quarter of the usual
-// one, since hardly any time passes between them.
+// one, since hardly any time passes between them. Where responses are slow, half of that is enough, which is one
+// response time: callers begin evenly spread over it, so the cycle has no bursts that would have to settle.
 func (d Design) lengthened(p pilots) blockLength {
 	d = d.sized(p.slowest)
 	l := lengthen(d.Block, p.longest, d.Pairs)
@@ -156,36 +158,31 @@ func (d Design) lengthened(p pilots) blockLength {
 	return l
 }
 
-// inTime returns the mistake that the time is too short as soon as the first warm-ups at a
-// level, which take so long for each arm, show responses so slow that not even rounds whose arms are driven at once fit into it,
-// or one after the other where nothing is known of their CPU time.
-func (c *comparing) inTime(level int, p pilots, warming time.Duration) error {
+// checkTime returns a *TooShortError if, judging by the first warm-ups at a level, which took so long for each arm, not even
+// one round fits into the time. Such a round drives its arms at once if it may, and otherwise one after the other.
+func (c *comparing) checkTime(level int, p pilots, warming time.Duration) error {
 	d := c.trials.Design
 	l := d.lengthened(p)
 	if _, fixed := c.blocks[level]; fixed || c.counting.only || !l.slow {
 		return nil
 	}
 	if p.longest >= d.Warmup {
-		warming = p.longest // from the second round on
+		warming = p.longest // later rounds warm up with one slice, which lasts one such response: see Live.warm
 	}
 	round := warming + time.Duration(l.pairs)*(l.leadIn+l.measured+p.longest)
 	if d.Alone != "" || !p.sampled {
 		round *= time.Duration(len(c.arms))
 	}
 	d.Duration = d.Most(len(c.arms) - 1)
-	err := d.tooShort(time.Since(c.began), round)
-	if short, ok := errors.AsType[*TooShortError](err); ok {
-		short.Allowed += fmt.Sprintf("; a response takes %s", metric.Duration(float64(p.longest)))
-	}
-	return err
+	return d.tooShort(time.Since(c.began), round)
 }
 
-// mostIdle is the share of all CPUs that arms and load generator may use to be driven at the same time without a say
-// in each other's responses.
-const mostIdle = 0.1
+// mostUsedTogether bounds the share of all CPUs that arms which are driven at once use together with the load
+// generator, so that they do not slow each other.
+const mostUsedTogether = 0.1
 
-// atOnce says whether the arms of a level are driven at the same time: as in a duet where the first round, which is not,
-// showed long responses of which the arms wait most.
+// atOnce reports whether the arms of a level are driven at the same time: in a duet, and after a first round in turns
+// that showed long responses for which the arms mostly wait.
 func (c *comparing) atOnce(level int) bool {
 	d := c.trials.Design
 	if d.Duet != nil || c.shared || !c.blocks[level].slow || d.Alone != "" || c.counting.sets != nil || c.diagnosis != nil {
@@ -201,9 +198,11 @@ func (c *comparing) atOnce(level int) bool {
 		}
 		used += (cell.Server.CPUSec + cell.GeneratorCPUSec) / cell.Duration.Seconds()
 	}
-	return seen && used <= mostIdle*float64(runtime.NumCPU())
+	return seen && used <= mostUsedTogether*float64(runtime.NumCPU())
 }
 
+// pairs drives a level's pairs of blocks, with the order of arms reversed after each, and looks at the machine in
+// between.
 func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) error {
 	cells := make([][]Cell, len(r.arms))
 	defer func() { r.keep(cells) }()
@@ -271,7 +270,7 @@ func (r *round) probe(level int) time.Time {
 	return time.Now()
 }
 
-// A position is where a block stands in its round.
+// A position is the place of a block in its round.
 type position struct{ level, pair int }
 
 // pair drives one block of every arm of the order, by turns or at once.
@@ -300,6 +299,9 @@ func (r *round) pair(ctx context.Context, sessions []*load.Session, at position,
 // together drives one block of every arm at the same time.
 func (r *round) together(ctx context.Context, sessions []*load.Session, at position, plans []load.Plan) ([]Cell, error) {
 	cells, errs := make([]Cell, len(plans)), make([]error, len(plans))
+	if t := r.trials; t.Design.Duet == nil && !slices.Contains(t.AtOnce, at.level) {
+		t.AtOnce = append(t.AtOnce, at.level)
+	}
 	r.report(0, at)
 	var wg sync.WaitGroup
 	for arm := range plans {
@@ -336,6 +338,7 @@ func (r *round) note(ctx context.Context, arm int, at position, cell Cell) error
 	}
 	r.order++
 	cell.Arm, cell.Round = r.arms[arm].Name, r.number
+	cell.dropPatience()
 	cell.Pair, cell.Order, cell.Stretch = at.pair, r.order, r.stretch
 	cell.Start = max(0, time.Since(r.began)-cell.Duration)
 	cell.P50, cell.P99 = cell.Response.Quantile(0.5), cell.Response.Quantile(0.99)
@@ -343,6 +346,7 @@ func (r *round) note(ctx context.Context, arm int, at position, cell Cell) error
 	return errors.Join(r.lives[arm].diedAfter(cell), cell.outage(), ctx.Err())
 }
 
+// report shows the progress before a block of an arm.
 func (r *round) report(arm int, at position) {
 	d := r.trials.Design
 	_, pairs := r.pairsOf(at.level)

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -57,7 +58,7 @@ func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (
 	if err != nil {
 		return nil, err
 	}
-	return w.last.Result, w.last.outage()
+	return w.last.Result, cmp.Or(w.last.outage(), r.see(arm, w.last))
 }
 
 // A warming is how a live arm warmed up.
@@ -88,7 +89,7 @@ func (l *Live) warm(ctx context.Context, s *load.Session, plan load.Plan, longes
 	if slow(total) && !slow(longWarmup) && longest > 0 { // it may be loading what it needs
 		drive(slice)
 	}
-	if err != nil || slow(total) {
+	if err != nil || slow(total) || w.last.Starved > 0 {
 		return w, err
 	}
 	first := w.last

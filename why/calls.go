@@ -8,9 +8,10 @@ import (
 	"strings"
 
 	"contend/why/symbol"
+	"contend/why/symbol/work"
 )
 
-// A Call is a function where it was called from. In a list it stands before what it called,
+// A Call is a function together with its callers. In a list it comes before what it called,
 // which is one deeper.
 type Call struct {
 	Function string `json:"function"`
@@ -25,9 +26,9 @@ type Call struct {
 // pixels it has about one.
 const LeastCall = 0.001
 
-// CallsOf returns the calls of arms, each of which is given by its stacks at each level, but for
-// those below LeastCall of each; where there are more than most, the largest and those that they
-// were called from. A function is called before another by its name.
+// CallsOf returns the calls of arms, which are given by their stacks at each level, without
+// calls below LeastCall in each arm. If there are more than most, it returns the largest and
+// those that they were called from. A function is called before another by its name.
 func CallsOf(arms [][]Stacks, most int) []Call {
 	root := &callee{perOp: make([]float64, len(arms))}
 	for arm, levels := range arms {
@@ -53,14 +54,14 @@ func CallsOf(arms [][]Stacks, most int) []Call {
 	return list
 }
 
-// outermost are the functions in which threads begin, but for those of Go, which always has
+// outermost are the functions in which threads begin, except those of Go, which always has
 // frame pointers.
 var outermost = []string{"start_thread", "thread_start", "__clone", "clone", "__clone3", "clone3", "_start", "main", startsMain,
 	"__libc_start_main", "__libc_start_main_impl", "libc_start_main_stage2", "ret_from_fork", "ret_from_fork_asm", unseen, unsampled, others}
 
-// Cut returns the share of an arm's CPU time of which not all callers are known, 0 to 1: its stacks do not begin
-// where threads do, as without frame pointers. Those that begin in a function without a name in a known file
-// may begin where threads do, and are no part of it.
+// Cut returns the share of an arm's CPU time whose callers are not all known, 0 to 1: its stacks do not begin
+// where threads do, as without frame pointers. Stacks that begin in a function without a name in a known file
+// may begin where threads do, and are not counted.
 func Cut(calls []Call, arm int) float64 {
 	if len(calls) == 0 || calls[0].PerOp[arm] == 0 {
 		return 0
@@ -123,7 +124,7 @@ func (c *callee) sizeOf(call *callee) float64 {
 	return size
 }
 
-// least is the share from which on there are no more than most calls.
+// least is the smallest share that no more than most calls reach.
 func (c *callee) least(most int) float64 {
 	var sizes []float64
 	var look func(call *callee)
@@ -141,6 +142,26 @@ func (c *callee) least(most int) float64 {
 	}
 	slices.SortFunc(sizes, func(a, b float64) int { return cmp.Compare(b, a) })
 	return math.Nextafter(sizes[most-1], 2) // of the same size none has a place
+}
+
+// Under are the program's own functions that call a function, directly or not, the outermost first: those of the call
+// in which one arm spends most more time than another. None: they are not known.
+func Under(calls []Call, function string, more, than int) []string {
+	var path, under []string
+	most := 0.0
+	for _, c := range calls {
+		path = append(path[:min(c.Depth, len(path))], c.Function)
+		if c.Function != function || c.PerOp[more]-c.PerOp[than] <= most {
+			continue
+		}
+		most, under = c.PerOp[more]-c.PerOp[than], nil
+		for _, caller := range path[1:max(1, c.Depth)] {
+			if caller != function && work.Of(caller, "") == "" && !slices.Contains(outermost, caller) {
+				under = append(under, caller)
+			}
+		}
+	}
+	return under
 }
 
 // Begins returns where each of the calls begins in the operation of an arm, in ns, if those that

@@ -56,7 +56,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Of several levels it is the mean.
+// With several levels it is their mean.
 func TestCallsOfLevels(t *testing.T) {
 	levels := append(stacksOf(1, calling(100, "f")), stacksOf(1, calling(300, "f"))...)
 	if got := shown(CallsOf([][]Stacks{levels}, 9)); !slices.Equal(got, []string{"0 all [200]", "1 f [200]"}) {
@@ -76,5 +76,22 @@ func TestCut(t *testing.T) {
 	}
 	if Cut(calls, 0) != 0 || Cut(nil, 0) != 0 {
 		t.Error("of nothing a part is cut")
+	}
+}
+
+// The program's own functions lead to where a function takes more time than before; those of libraries are left out.
+func TestUnder(t *testing.T) {
+	calls := []Call{{"all", 0, []float64{70, 100}}, {"runtime.goexit", 1, []float64{70, 100}}, {"net/http.(*conn).serve", 2, []float64{60, 90}},
+		{"main.handle", 3, []float64{40, 80}}, {"log.Printf", 4, []float64{40, 45}}, {"log.formatHeader", 5, []float64{35, 40}},
+		{"main.logLine", 4, []float64{0, 30}}, {"log.Printf", 5, []float64{0, 28}}, {"log.formatHeader", 6, []float64{0, 20}},
+		{"log.formatHeader", 2, []float64{9, 7}}}
+	for function, want := range map[string][]string{"log.formatHeader": {"main.handle", "main.logLine"}, "main.logLine": {"main.handle"},
+		"net/http.(*conn).serve": nil, "main.unknown": nil} {
+		if got := Under(calls, function, 1, 0); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", function, got, want)
+		}
+	}
+	if got := Under(calls, "log.formatHeader", 0, 1); got != nil {
+		t.Errorf("what takes less time is called from %v", got)
 	}
 }

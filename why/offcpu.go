@@ -3,20 +3,15 @@ package why
 import (
 	"math"
 	"time"
+
+	"contend/internal/perf"
 )
 
-// OffCPU is what the kernel counted of an arm's threads beside their CPU time.
+// OffCPU is what the kernel counted of an arm's threads in addition to their CPU time.
 type OffCPU struct {
 	// Ready is how long they could run and had no core, added up over them.
 	Ready time.Duration `json:"ready_ns,omitempty"`
-	// VoluntarySwitches are how often one gave up its core to wait, InvoluntarySwitches how
-	// often one had to.
-	VoluntarySwitches   int64 `json:"voluntary_switches,omitempty"`
-	InvoluntarySwitches int64 `json:"involuntary_switches,omitempty"`
-	// MinorFaults are accesses to memory that the kernel had to map first, MajorFaults
-	// those for which it had to read a disk.
-	MinorFaults int64 `json:"minor_faults,omitempty"`
-	MajorFaults int64 `json:"major_faults,omitempty"`
+	perf.Activity
 	// MemoryPressure and DiskPressure are how long some thread of the machine, not of
 	// the arm alone, waited for memory or a disk, of the Elapsed time.
 	MemoryPressure time.Duration `json:"memory_pressure_ns,omitempty"`
@@ -26,10 +21,7 @@ type OffCPU struct {
 
 func (o *OffCPU) add(p OffCPU) {
 	o.Ready += p.Ready
-	o.VoluntarySwitches += p.VoluntarySwitches
-	o.InvoluntarySwitches += p.InvoluntarySwitches
-	o.MinorFaults += p.MinorFaults
-	o.MajorFaults += p.MajorFaults
+	o.Activity = o.Activity.Plus(p.Activity)
 	o.MemoryPressure += p.MemoryPressure
 	o.DiskPressure += p.DiskPressure
 	o.Elapsed += p.Elapsed
@@ -40,8 +32,8 @@ type Count struct {
 	Row
 	// Events says that it is a number of them, and else nanoseconds.
 	Events bool
-	// Matters says that it is told apart and worth mentioning: that rows of work or waiting
-	// are told apart, too, and that as many events take 1% of the CPU time.
+	// Matters says that it clearly differs and is worth mentioning: rows of work or waiting
+	// clearly differ as well, and as many events take 1% of the CPU time.
 	Matters bool
 }
 

@@ -3,6 +3,8 @@ package why
 import (
 	"testing"
 	"time"
+
+	"contend/internal/perf"
 )
 
 // In each of 12 rounds of 1000 operations B waits 20 ns an operation more for a core, 1.4% of the
@@ -12,7 +14,7 @@ func TestCounts(t *testing.T) {
 	all := planted(12)
 	for i := range all {
 		p := &all[i]
-		p.OffCPU = OffCPU{Ready: 100 * time.Microsecond, VoluntarySwitches: 500, MinorFaults: 30}
+		p.OffCPU = OffCPU{Ready: 100 * time.Microsecond, Activity: perf.Activity{VoluntarySwitches: 500, MinorFaults: 30}}
 		if p.Arm == "B" {
 			p.Ready += 20 * time.Microsecond
 			p.VoluntarySwitches += 10
@@ -23,7 +25,7 @@ func TestCounts(t *testing.T) {
 		baseline, difference float64
 		told, events, says   bool
 	}{{100, 20, true, false, true}, {0.5, 0.01, true, true, false}, {0.03, 0, false, true, false}}
-	if len(e.Counts) != len(want) { // neither preemptions nor faults that read a disk were seen
+	if len(e.Counts) != len(want) { // no preemptions and no faults that read a disk were seen
 		t.Fatalf("%+v", e.Counts)
 	}
 	for i, w := range want {

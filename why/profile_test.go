@@ -58,8 +58,8 @@ func TestPurpose(t *testing.T) {
 	}
 }
 
-// 30 samples of 1 ms: all CPU time is dealt out by them, or as much of it as they are of
-// what was used meanwhile where the kernel is not sampled.
+// 30 samples of 1 ms: they distribute all CPU time, or, if the kernel is not sampled, as
+// much of it as they are of what was used while sampling.
 func TestNewProfile(t *testing.T) {
 	samples := perf.Samples{Period: time.Millisecond, Lost: 2, Dropped: 1, Processes: []perf.Process{
 		{PID: os.Getpid(), Stacks: []perf.Stack{{User: []uint64{1}, Count: 20}, {User: []uint64{1, 2}, Count: 10}}},
@@ -91,12 +91,12 @@ func TestNewProfile(t *testing.T) {
 }
 
 func TestProfilesAddUp(t *testing.T) {
-	p := Profile{Arm: "A", Operations: 1, CPU: 3, Samples: 4, Lost: 1, Response: 5, Blocked: []Blocked{{"fsync", 6}}, OffCPU: OffCPU{1, 2, 3, 4, 5, 6, 7, 8},
+	p := Profile{Arm: "A", Operations: 1, CPU: 3, Samples: 4, Lost: 1, Response: 5, Blocked: []Blocked{{"fsync", 6}}, OffCPU: OffCPU{1, perf.Activity{VoluntarySwitches: 2, InvoluntarySwitches: 3, MinorFaults: 4, MajorFaults: 5}, 6, 7, 8},
 		Work: []Work{{"", "f", 2}, {"locks", "g", 1}}, Functions: []Function{{"f", 2}}, Packages: []Package{{"main", 3, 1}}}
-	p.Add(Profile{Operations: 10, CPU: 30, Samples: 40, Lost: 10, Response: 50, Blocked: []Blocked{{"fsync", 60}, {"flock", 7}}, OffCPU: OffCPU{10, 20, 30, 40, 50, 60, 70, 80},
+	p.Add(Profile{Operations: 10, CPU: 30, Samples: 40, Lost: 10, Response: 50, Blocked: []Blocked{{"fsync", 60}, {"flock", 7}}, OffCPU: OffCPU{10, perf.Activity{VoluntarySwitches: 20, InvoluntarySwitches: 30, MinorFaults: 40, MajorFaults: 50}, 60, 70, 80},
 		Work: []Work{{"locks", "g", 10}, {"", "h", 20}}, Functions: []Function{{"h", 20}, {"f", 1}},
 		Packages: []Package{{"runtime", 40, 2}, {"main", 30, 10}}})
-	want := Profile{Arm: "A", Operations: 11, CPU: 33, Samples: 44, Lost: 11, Response: 55, Blocked: []Blocked{{"fsync", 66}, {"flock", 7}}, OffCPU: OffCPU{11, 22, 33, 44, 55, 66, 77, 88},
+	want := Profile{Arm: "A", Operations: 11, CPU: 33, Samples: 44, Lost: 11, Response: 55, Blocked: []Blocked{{"fsync", 66}, {"flock", 7}}, OffCPU: OffCPU{11, perf.Activity{VoluntarySwitches: 22, InvoluntarySwitches: 33, MinorFaults: 44, MajorFaults: 55}, 66, 77, 88},
 		Work: []Work{{"", "h", 20}, {"locks", "g", 11}, {"", "f", 2}}, Functions: []Function{{"h", 20}, {"f", 3}},
 		Packages: []Package{{"runtime", 40, 2}, {"main", 33, 11}}}
 	if !reflect.DeepEqual(p, want) {
@@ -104,7 +104,7 @@ func TestProfilesAddUp(t *testing.T) {
 	}
 }
 
-// What is looked at is in every profile, and what is far below that in none.
+// A function that is examined is in every profile, and one far below that in none.
 func TestSmallFunctionsAreLeftOut(t *testing.T) {
 	p := Profile{CPU: 10_000}
 	p.Add(Profile{CPU: 10_000, Functions: []Function{{"looked at", 100}, {"kept", 10}, {"small", 9}}, // of 20,000: 0.5, 0.05 and 0.045%

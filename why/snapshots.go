@@ -17,7 +17,7 @@ const mostPlaces = 500
 
 // Snapshots is what an arm's program counted of itself in a block of its own.
 type Snapshots struct {
-	// Operations are the right answers that arrived meanwhile, and PerSec are those per second.
+	// Operations are the right answers that arrived between the snapshots, and PerSec are those per second.
 	Operations int64   `json:"operations"`
 	PerSec     float64 `json:"throughput_per_s"`
 	// Bytes and Objects are what it allocated on its heap.
@@ -43,7 +43,7 @@ func NewSnapshots(c *pprof.Counted, operations int64, perSec float64) *Snapshots
 	return &Snapshots{operations, perSec, c.Bytes, c.Objects, dealtOut(c), atOnce(c.Held, length), atOnce(c.Waited, length)}
 }
 
-// dealtOut has the functions that allocated what is known exactly, but for the smallest.
+// dealtOut has the functions that made the allocations, whose sum is known exactly, without the smallest.
 func dealtOut(c *pprof.Counted) []Allocation {
 	by, sampled := map[string]pprof.Allocated{}, pprof.Allocated{}
 	for _, a := range c.Allocations {
@@ -109,12 +109,12 @@ func atOnce(delays []pprof.Delay, length float64) []gotrace.Wait {
 
 // Allocated compares what an operation allocates.
 type Allocated struct {
-	// All is exact, and Functions are those that are told apart by their bytes, of Looked that were looked at.
+	// All is exact. Functions are those that clearly differ by their bytes, of Looked that were examined.
 	All       Allocating
 	Functions []Allocating
 	Looked    int
-	// Matters says that All is told apart and worth mentioning: that work or waiting is told apart, too,
-	// and that it differs by 1%.
+	// Matters says that All clearly differs and is worth mentioning: work or waiting clearly differs as
+	// well, and All by 1%.
 	Matters bool
 }
 
@@ -131,11 +131,11 @@ type Recorded struct {
 	Places int
 }
 
-// snapshots compares what programs counted of themselves, in the rounds in which those of both did: of what they
-// allocated the amounts hold together at half of the level and the functions at the other half; and
-// likewise of the two profiles of waiting.
+// snapshots compares what programs counted, in the rounds in which both did. The amounts that they allocated
+// hold together at half of the level and the functions at the other half; the two profiles of waiting do the
+// same.
 func (e *Explanation) snapshots(rounds []pair, longer stat.Shift, confidence float64) {
-	pairs := both(rounds, func(p Profile) bool { return p.Snapshots != nil && p.Snapshots.tells() })
+	pairs := both(rounds, func(p Profile) bool { return p.Snapshots != nil && p.Snapshots.usable() })
 	if len(pairs) == 0 {
 		return
 	}
@@ -149,7 +149,7 @@ func (e *Explanation) snapshots(rounds []pair, longer stat.Shift, confidence flo
 	a := &Allocated{All: Allocating{compared("", pairs, all(bytes), quarter), compared("", pairs, all(objects), quarter)}}
 	looked := rows(pairs, Profile.allocations, all(bytes), half)
 	a.Looked = len(looked)
-	for _, r := range toldApart(looked) {
+	for _, r := range differing(looked) {
 		a.Functions = append(a.Functions, Allocating{r, compared(r.Name, pairs, func(p Profile) float64 { return p.Snapshots.of(r.Name, objects) }, 1-r.Level)})
 	}
 	a.Matters = (len(e.Rows) > 0 || e.Wait.Excludes0()) && (a.All.Row.matters() || a.All.Objects.matters())
@@ -162,7 +162,7 @@ func (e *Explanation) snapshots(rounds []pair, longer stat.Shift, confidence flo
 	e.Waited = recorded(func(s *Snapshots) []gotrace.Wait { return s.Waited })
 }
 
-// matters says whether a row is told apart and differs by a share of the greater side that is worth mentioning.
+// matters reports whether a row clearly differs, and by a share of the greater side that is worth mentioning.
 func (r Row) matters() bool {
 	return r.Excludes0() && math.Abs(r.Value) >= mattersShare*max(r.BaselineValue, r.CandidateValue)
 }
@@ -177,7 +177,7 @@ func compared(name string, pairs []pair, of func(Profile) float64, confidence fl
 	return rowOf(name, before, differences, confidence)
 }
 
-func (s *Snapshots) tells() bool { return s.Operations > 0 && s.PerSec > 0 }
+func (s *Snapshots) usable() bool { return s.Operations > 0 && s.PerSec > 0 }
 
 func (s *Snapshots) perOp(amount int64) float64 { return ratio(float64(amount), float64(s.Operations)) }
 

@@ -12,7 +12,7 @@ import (
 
 // Traced is what goroutines of an arm waited for while an execution trace was taken.
 type Traced struct {
-	// PerSec are the right answers per second meanwhile.
+	// PerSec are the right answers per second during the trace.
 	PerSec float64 `json:"throughput_per_s"`
 	// Processors is GOMAXPROCS; 0: unknown.
 	Processors int            `json:"gomaxprocs,omitempty"`
@@ -37,22 +37,22 @@ type Waiting struct {
 	Row
 }
 
-// at tells the rows of waiting apart: the function of a library is no part of it.
+// at distinguishes the rows of waiting: the function of a library is not part of the name.
 func at(w gotrace.Wait) string { return string(w.For) + " in " + w.Function }
 
-// longer tells the arm that waits longer, or where that is not told apart the one that answers later.
+// longer returns the arm that waits longer, or the one that answers later if waiting does not clearly differ.
 func (e *Explanation) longer(pairs []pair, confidence float64) stat.Shift {
 	if e.Wait.Excludes0() {
 		return e.Wait.Shift
 	}
-	return one(pairs, func(p Profile) time.Duration { return p.Response }, confidence).Shift
+	return figure(pairs, func(p Profile) time.Duration { return p.Response }, confidence).Shift
 }
 
-// traced says where goroutines wait, in the rounds in which those of both arms were traced: of the arm that takes
-// longer; where that is not told apart, of either. More work
-// has more goroutines wait for a processor, which is no cause then, unless one arm has fewer of them.
+// traced says where goroutines wait, in the rounds in which both arms were traced: in the arm that takes longer,
+// or in either if that does not clearly differ. With more work more goroutines wait for a processor, which is not
+// a cause then, unless one arm has fewer processors.
 func (e *Explanation) traced(all []pair, longer stat.Shift, confidence float64) {
-	pairs := both(all, func(p Profile) bool { return p.Traced != nil && p.Traced.tells() })
+	pairs := both(all, func(p Profile) bool { return p.Traced != nil && p.Traced.usable() })
 	if len(pairs) == 0 {
 		return
 	}
@@ -71,7 +71,7 @@ func both(pairs []pair, is func(Profile) bool) []pair {
 	return slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool { return !is(p[0]) || !is(p[1]) })
 }
 
-func (t *Traced) tells() bool { return t.PerSec > 0 }
+func (t *Traced) usable() bool { return t.PerSec > 0 }
 
 // goroutines are how many wait at the same time, by place.
 func (t *Traced) goroutines() map[string]float64 {
@@ -91,7 +91,7 @@ func (p Profile) callers() float64 { return float64(p.Concurrency) }
 func waitings(pairs []pair, of func(Profile) *Traced, longer stat.Shift, confidence float64) (found []Waiting, looked int) {
 	all := rows(pairs, func(p Profile) map[string]float64 { return of(p).goroutines() }, Profile.callers, confidence)
 	looked = len(all)
-	for _, r := range toldApart(all) {
+	for _, r := range differing(all) {
 		if !longer.Excludes0() || r.Value*longer.Value > 0 {
 			found = append(found, waitingAt(pairs, of, r))
 		}
@@ -131,11 +131,11 @@ func waitingAt(pairs []pair, of func(Profile) *Traced, goroutines Row) Waiting {
 // that waits for the next task with the lock held.
 const lockCall = "futex (lock)"
 
-// blocking are the system calls in which threads wait longer or shorter per operation. Of locks, more
-// or fewer have to wait at the same time, too, as with waitings.
+// blocking are the system calls in which threads wait longer or shorter per operation. For locks more
+// or fewer also have to wait at the same time, as with waitings.
 func blocking(pairs []pair, confidence float64) []Row {
-	crowds := toldApart(rows(pairs, Profile.threads, Profile.callers, confidence))
-	return slices.DeleteFunc(toldApart(rows(pairs, Profile.blocked, Profile.response, confidence)), func(r Row) bool {
+	crowds := differing(rows(pairs, Profile.threads, Profile.callers, confidence))
+	return slices.DeleteFunc(differing(rows(pairs, Profile.blocked, Profile.response, confidence)), func(r Row) bool {
 		return r.Name == lockCall && !slices.ContainsFunc(crowds, func(c Row) bool { return c.Name == lockCall && c.Value*r.Value > 0 })
 	})
 }

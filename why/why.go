@@ -14,8 +14,8 @@ import (
 	"contend/why/symbol/work"
 )
 
-// LeastRounds is how many rounds an explanation needs at least: with 12 a row of up to 51
-// can be told apart at half a level of 5% (2/2¹² · 51 = 0.0249).
+// LeastRounds is how many rounds an explanation needs at least: with 12 one row of up to
+// 51 can be shown to differ at half a level of 5% (2/2¹² · 51 = 0.0249).
 const LeastRounds = 12
 
 // MostRounds is how many are driven until so many are whole, as on a busy machine a block may pass without an
@@ -23,8 +23,8 @@ const LeastRounds = 12
 const MostRounds = 15
 
 const (
-	// rowShare is the share of either arm's CPU time that a row has to have to be looked
-	// at: the fewer rows, the smaller the differences that can be told. A convention.
+	// rowShare is the least share of either arm's CPU time for a row to be examined: the
+	// fewer rows, the smaller the differences that can be detected. A convention.
 	rowShare = 0.005
 	// shownFunctions is how many functions name the work of a row.
 	shownFunctions = 3
@@ -35,7 +35,7 @@ type Profile struct {
 	Arm         string `json:"arm"`
 	Round       int    `json:"round"` // from 1
 	Concurrency int    `json:"concurrency"`
-	// Operations are the right answers that arrived meanwhile.
+	// Operations are the right answers that arrived while samples were taken.
 	Operations int64 `json:"operations"`
 	// CPU is what the kernel's clocks say; Work adds up to it, however many samples were taken.
 	CPU     time.Duration `json:"cpu_ns"`
@@ -53,11 +53,11 @@ type Profile struct {
 	Work          []Work `json:"work"`
 	// Functions has the largest by their time with all that they called.
 	Functions []Function `json:"functions,omitempty"`
-	// Packages likewise, of Go or files of all else.
+	// Packages has the largest packages of Go, or files of everything else, in the same way.
 	Packages []Package `json:"packages,omitempty"`
 	// Traced is of another stretch of the round; nil: no execution trace was taken.
 	Traced *Traced `json:"traced,omitempty"`
-	// Snapshots likewise; nil: there are none.
+	// Snapshots are of another stretch; nil: no snapshots were taken.
 	Snapshots *Snapshots `json:"snapshots,omitempty"`
 	// Stacks are what all this was made from. They are not stored, and not added up by Add.
 	Stacks []Stack `json:"-"`
@@ -97,29 +97,30 @@ type Explanation struct {
 	CPU Row
 	// Wait is the response time that CPU time does not explain; see waited.
 	Wait Row
-	// Blocked are the system calls that are told apart by how long threads wait in them.
+	// Blocked are the system calls in which threads wait for clearly different times.
 	Blocked []Row
-	// Waits are the places at which more goroutines wait of the arm that waits longer, of so many
-	// Places that were looked at; none: goroutines were not traced.
+	// Waits are the places where more goroutines of the arm that waits longer wait, of the Places
+	// that were examined; none: goroutines were not traced.
 	Waits  []Waiting
 	Places int
 	// Processors are the last GOMAXPROCS of baseline and candidate; 0: unknown.
 	Processors [2]int
-	// Rows are the work that is told apart, the greatest difference first, of Looked that
-	// were looked at, whose intervals hold together.
+	// Rows are the work that clearly differs, the greatest difference first, of Looked
+	// that were examined; their intervals hold together.
 	Rows   []Row
 	Looked int
-	// Functions are those that are told apart by their time with all that they called;
+	// Functions are those that clearly differ by their time with all that they called;
 	// one contains the other, so they do not add up.
 	Functions []Row
-	// Packages likewise, and each alone, which do add up; one that calls no other is there once.
+	// Packages are those that clearly differ by that time, and by the time of each alone, which does add up; a
+	// package that calls no other is listed once.
 	Packages []Row
-	// Counts are what the kernel counted of the threads beside CPU time, told apart or not.
+	// Counts are what the kernel counted of the threads in addition to CPU time, whether or not it clearly differs.
 	Counts []Count
 	// Allocated is what an operation allocates; nil: there are no snapshots of both in any round.
 	Allocated *Allocated
-	// Held is where locks are given up for which more goroutines wait, and Waited where more wait, by
-	// profiles that programs record if they were told to.
+	// Held is where locks are released that more goroutines wait for, and Waited where more wait, by
+	// profiles that programs record if they were asked to.
 	Held, Waited Recorded
 	// Collecting is the share of each side's CPU time that garbage collection takes.
 	Collecting [2]float64
@@ -147,18 +148,18 @@ func (e Explanation) Unnamed() float64 {
 	return rest
 }
 
-// Explain compares the profiles of two arms at one level of concurrency, round by round.
-// A row is in the explanation if its interval excludes 0; all rows that were looked at are
-// wrong together with a probability of at most 1 − confidence (Bonferroni). Rounds without both
-// arms, or without an operation or CPU time of one of them, are left out. There is no explanation, and
-// ok is false, with fewer than LeastRounds. What programs tell of themselves is from the rounds in which both do.
+// Explain compares the profiles of two arms at one level of concurrency, round by round. A row is in the
+// explanation if its interval excludes 0; the probability that any row that was examined is wrong is at most 1
+// − confidence (Bonferroni). Rounds without both arms, or without an operation or CPU time of one of them, are
+// left out. With fewer than LeastRounds there is no explanation, and ok is false. What programs report of
+// themselves is from the rounds in which both do.
 func Explain(profiles []Profile, baseline, candidate string, concurrency int, confidence float64) (e Explanation, ok bool) {
 	pairs := pairsOf(profiles, baseline, candidate, concurrency)
 	e = Explanation{Baseline: baseline, Candidate: candidate, Concurrency: concurrency, Rounds: len(pairs)}
 	if len(pairs) < LeastRounds {
 		return e, false
 	}
-	e.CPU = one(pairs, func(p Profile) time.Duration { return p.CPU }, confidence)
+	e.CPU = figure(pairs, func(p Profile) time.Duration { return p.CPU }, confidence)
 	// Work has half of the level, and the length of waiting and its places a quarter each.
 	half, quarter := 1-(1-confidence)/2, 1-(1-confidence)/4
 	e.Wait = waits(pairs, quarter)
@@ -169,12 +170,12 @@ func Explain(profiles []Profile, baseline, candidate string, concurrency int, co
 	e.traced(pairs, longer, quarter)
 	looked := rows(pairs, Profile.work, Profile.cpu, half)
 	e.Looked = len(looked)
-	e.Rows = toldApart(looked)
+	e.Rows = differing(looked)
 	for i := range e.Rows {
 		e.Rows[i].describe(pairs)
 	}
-	e.Functions = toldApart(rows(pairs, Profile.functions, Profile.cpu, confidence))
-	e.Packages = withoutRepeats(toldApart(rows(pairs, Profile.packages, Profile.cpu, confidence)))
+	e.Functions = differing(rows(pairs, Profile.functions, Profile.cpu, confidence))
+	e.Packages = withoutRepeats(differing(rows(pairs, Profile.packages, Profile.cpu, confidence)))
 	e.compareCounts(pairs, confidence)
 	e.snapshots(pairs, longer, confidence)
 	e.Collecting = shares(pairs, work.Collection)
@@ -188,7 +189,7 @@ func pairsOf(profiles []Profile, baseline, candidate string, concurrency int) []
 	byRound := map[int]*pair{}
 	for _, p := range profiles {
 		side := slices.Index([]string{baseline, candidate}, p.Arm)
-		if side < 0 || p.Concurrency != concurrency || !p.tells() {
+		if side < 0 || p.Concurrency != concurrency || !p.usable() {
 			continue
 		}
 		if byRound[p.Round] == nil {
@@ -205,13 +206,13 @@ func pairsOf(profiles []Profile, baseline, candidate string, concurrency int) []
 	return pairs
 }
 
-// tells says whether a profile is of any use.
-func (p Profile) tells() bool { return p.Operations > 0 && p.CPU > 0 }
+// usable reports whether a profile has both what is compared and what that is divided by.
+func (p Profile) usable() bool { return p.Operations > 0 && p.CPU > 0 }
 
-// Whole says whether nothing that was looked at in the round was empty: its blocks had operations and CPU
-// time, and so had those in which the program told of itself, if it did.
+// Whole reports whether every measurement of the round can be used: its profile, and its trace and snapshots where
+// these were taken.
 func (p Profile) Whole() bool {
-	return p.tells() && (p.Traced == nil || p.Traced.tells()) && (p.Snapshots == nil || p.Snapshots.tells())
+	return p.usable() && (p.Traced == nil || p.Traced.usable()) && (p.Snapshots == nil || p.Snapshots.usable())
 }
 
 func (p Profile) perOp(t time.Duration) float64 { return float64(t) / float64(p.Operations) }
@@ -265,8 +266,8 @@ func shares(pairs []pair, kind work.Kind) [2]float64 {
 	return [2]float64{ratio(taken[0], all[0]), ratio(taken[1], all[1])}
 }
 
-// one compares a single figure of the profiles.
-func one(pairs []pair, of func(Profile) time.Duration, confidence float64) Row {
+// figure compares a single figure of the profiles, per operation.
+func figure(pairs []pair, of func(Profile) time.Duration, confidence float64) Row {
 	return compared("", pairs, func(p Profile) float64 { return p.perOp(of(p)) }, confidence)
 }
 
@@ -312,7 +313,8 @@ func rows(pairs []pair, of func(Profile) map[string]float64, all func(Profile) f
 	share := func(name string) float64 { return max(ratio(sums[name][0], whole[0]), ratio(sums[name][1], whole[1])) }
 	names := slices.SortedFunc(maps.Keys(sums), func(a, b string) int { return cmp.Or(cmp.Compare(share(b), share(a)), cmp.Compare(a, b)) })
 	names = slices.DeleteFunc(names, func(name string) bool { return share(name) < rowShare })
-	most := int(math.Ldexp(1-confidence, len(pairs)-1)) // FewestRounds(level/most) ≤ the rounds
+	// The least p-value that n rounds can show is 2/2ⁿ. More rows than this would each have a smaller share of the level.
+	most := int(math.Ldexp(1-confidence, len(pairs)-1))
 	names = names[:min(len(names), max(1, most))]
 	level := (1 - confidence) / float64(max(1, len(names)))
 	list := make([]Row, len(names))
@@ -345,14 +347,14 @@ func ratio(part, whole float64) float64 {
 	return part / whole
 }
 
-// toldApart returns the rows whose intervals exclude 0, the greatest difference first.
-func toldApart(all []Row) []Row {
+// differing returns the rows whose intervals exclude 0, the greatest difference first.
+func differing(all []Row) []Row {
 	all = slices.DeleteFunc(all, func(r Row) bool { return !r.Excludes0() })
 	slices.SortStableFunc(all, func(a, b Row) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
 	return all
 }
 
-// describe adds the functions that a kind of work differs by.
+// describe adds the functions that a kind of work differs by: those whose time moved in the direction of the row's.
 func (r *Row) describe(pairs []pair) {
 	grown := map[string]float64{}
 	for _, p := range pairs {

@@ -3,14 +3,19 @@
 // interval of the optimum contains the true one.
 //
 //	go run ./bench/sweeps
-//	go run ./bench/sweeps -servers 3000 -real=false
+//	go run ./bench/sweeps -servers 3000
+//	go run ./bench/sweeps -repeated 20 -results sweeps.jsonl
+//	go run ./bench/sweeps -repeated 10 -results sweeps.jsonl -busy -only node,lock
+//	go run ./bench/sweeps -truth 15m
 //
 // The exhaustive sweep has every whole number up to 20, then steps of 5 %, up to the
 // highest level of the adaptive sweep, with as many visits each. Simulated servers
-// follow the law with 3 % noise, so the best is known. On real ones both
-// recommendations are measured again, side by side, because the highest of many numbers
-// is a lucky one. The simulated bars must hold anywhere, the real ones need a quiet
-// machine.
+// follow the law with 3 % noise, so the best is known.
+//
+// -repeated sweeps six servers so often with contend's defaults instead, and counts how
+// many of the recommendations are right and how many intervals hold the knee. It goes on
+// where -results ends. The knee is known by construction, or from -truth, which measures
+// the curve of each other server for so long and adds its knee to a file.
 package main
 
 import (
@@ -18,30 +23,46 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"contend/bench/internal/paired"
 )
 
 func main() {
-	b := &bench{}
+	paired.Spin()
+	if len(os.Args) > 1 && others[os.Args[1]] != nil {
+		fmt.Fprintln(os.Stderr, others[os.Args[1]](os.Args[2:]))
+		os.Exit(1)
+	}
+	b := &bench{only: paired.Only()}
 	flag.IntVar(&b.servers, "servers", 1000, "simulated servers")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of all random choices")
-	flag.BoolVar(&b.real, "real", true, "sweep the counter and nginx, too")
-	flag.DurationVar(&b.block, "block", 300*time.Millisecond, "real servers: measured length of a visit")
-	flag.IntVar(&b.limit, "limit", 128, "real servers: highest level")
+	flag.IntVar(&b.repeated, "repeated", 0, "sweeps of each of the six servers, those of -results among them; 0: none")
+	flag.StringVar(&b.results, "results", "", "a file to which repeated sweeps are added, and whose earlier ones count; empty: none")
+	flag.BoolVar(&b.busy, "busy", false, "repeat the sweeps while another process keeps a processor busy")
+	flag.DurationVar(&b.truth, "truth", 0, "how long to measure each of the servers whose knee is not known by construction; 0: not at all")
+	flag.StringVar(&b.truthFile, "truths", "bench/sweeps/truth.jsonl", "the file of what -truth measured")
 	paired.Main("sweeps", b.run)
 }
 
 type bench struct {
-	servers, limit int
-	seed           uint64
-	real           bool
-	block          time.Duration
+	servers            int
+	seed               uint64
+	repeated           int
+	busy               bool
+	truth              time.Duration
+	only               *string
+	results, truthFile string
+	contend, self, dir string // programs, and a temporary folder
 }
 
 func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
 	paired.PrintEnvironment(w)
+	b.contend, b.dir = s.Contend, s.Dir
+	if b.truth > 0 || b.repeated > 0 || b.results != "" {
+		return b.knownServers(ctx, w)
+	}
 	fmt.Fprintf(w, "seed %d, %d simulated servers, %.0f %% noise, %d visits\n\n", b.seed, b.servers, 100*noise, visits)
 	t, err := simulate(b.servers, b.seed)
 	if err != nil {
@@ -54,10 +75,18 @@ func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
 		float64(t.runs)/float64(t.exhaustive))
 	bar(w, share >= covered, "95 %% interval of the optimum covers it in ≥ %.0f %%: %d of %d (%.1f %% [%.1f, %.1f]); %d sweeps show no peak",
 		100*covered, t.held, t.peaks, 100*share, 100*low, 100*high, t.servers-t.peaks)
-	if err := b.knees(w); err != nil || !b.real {
+	return b.knees(w)
+}
+
+// knownServers measures what is asked for of the six servers.
+func (b *bench) knownServers(ctx context.Context, w io.Writer) (err error) {
+	if b.self, err = os.Executable(); err != nil {
 		return err
 	}
-	return b.realServers(ctx, w, s)
+	if b.truth > 0 {
+		return b.measureTruths(ctx, w)
+	}
+	return b.sweptAgain(ctx, w)
 }
 
 func bar(w io.Writer, reached bool, format string, args ...any) {

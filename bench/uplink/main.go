@@ -1,4 +1,4 @@
-// Uplink measures the way of uplinks: the table in docs/benchmarks.md. Redis, router,
+// Uplink measures the way of uplinks: the table in bench/README.md. Redis, router,
 // generator and sink are processes on this machine; Redis is a redis-server without an
 // append-only file.
 //
@@ -58,6 +58,7 @@ type row struct {
 	key, title string
 	generator  []string
 	noAck      bool
+	devices    int // 0: one
 	pacer      *pace.Pacer
 	expect     int64
 	figures    []figure
@@ -86,6 +87,8 @@ func rows() []*row {
 			figures: []figure{{"uplinks", rate, "/s", 80_000, true}}},
 		{key: "no-acks", title: "flat, 100 000, no acks, trust reduction off; published 8131/s", generator: []string{"flat", "-n", "100000"}, expect: 100_000, noAck: true,
 			figures: []figure{{"uplinks", rate, "/s", 100_000, true}}},
+		{key: "devices", title: "flat, 100 000 of 1000 devices that are trusted, with acks", generator: []string{"flat", "-n", "100000", "--devices", "1000"}, expect: 100_000, devices: 1000,
+			figures: []figure{{"uplinks", rate, "/s", 80_000, true}}},
 		{key: "rate", title: "8000/s for 10 s, with acks; published, flat at about that pace: 0.16 ms / 169 ms", generator: []string{"rate", "-r", "8000", "-n", "80000"},
 			pacer: pace.Constant(8000), expect: 80_000,
 			figures: []figure{{"response p50", p50, "ms", 0.5, false}, {"response p99", p99, "ms", 10, false}}},
@@ -141,9 +144,12 @@ func (b *bench) run(ctx context.Context) error {
 
 func (b *bench) config(r *row) demo.Config {
 	c := demo.Config{Self: []string{b.contend}, Redis: redisserver.Managed, Generator: r.generator,
-		Sink: sink.Config{Seed: 1, Expect: r.expect, NoAck: r.noAck, Pacer: r.pacer, Idle: 20 * time.Second}}
-	if r.noAck {
+		Sink: sink.Config{Seed: 1, Devices: r.devices, Expect: r.expect, NoAck: r.noAck, Pacer: r.pacer, Idle: 20 * time.Second}}
+	switch {
+	case r.noAck:
 		c.Router = []string{"--no-trust-reduction", "--trust-start", "2"}
+	case r.devices > 0:
+		c.Router = []string{"--trust-start", "2"}
 	}
 	c.Generator = append(slices.Clone(c.Generator), "--seed", "1")
 	return c

@@ -75,8 +75,8 @@ func (s *slowing) Start() error               { s.counts = true; return nil }
 func (s *slowing) Stop() (perf.Counts, error) { return perf.Counts{perf.Instructions: 1}, nil }
 func (s *slowing) Close() error               { s.counts, s.closed = false, time.Now(); return nil }
 
-// In a block of 50 ms each virtual user begins 50 answers of 1 ms, or 46 of 1.1 ms, of
-// which the last ends 0.6 ms behind it: 46 ÷ 50.6 is 50 ÷ 50 ÷ 1.1.
+// In a block of 50 ms each virtual user begins 50 answers of 1 ms, or 46 of 1.1 ms,
+// and the last of these ends 0.6 ms after the block: 46 ÷ 50.6 is 50 ÷ 50 ÷ 1.1.
 func TestWhatCountingLeavesBehindIsSeen(t *testing.T) {
 	for _, test := range []struct {
 		after time.Duration
@@ -86,7 +86,7 @@ func TestWhatCountingLeavesBehindIsSeen(t *testing.T) {
 		{time.Hour, 46 / 50.6},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			logs, err := besideCounting(t.Context(), slowedByCounting("a", test.after), slowedByCounting("b", test.after), rand.New(rand.NewPCG(1, 1)))
+			logs, err := withAndWithoutCounting(t.Context(), slowedByCounting("a", test.after), slowedByCounting("b", test.after), rand.New(rand.NewPCG(1, 1)))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/bench/internal/foreign"
 	"contend/bench/internal/paired"
 	"contend/metric"
 	"contend/stat"
@@ -37,6 +38,17 @@ func serveWorking(address, each string) error {
 	}))
 }
 
+// usual is what the baseline does for a request, by language: steps of arithmetic, or ns of work in Go, which has no name.
+var usual = map[string]int64{"": 50_000, "node": 20_000, "java": 20_000, "python": 1_000}
+
+// serverOf is the command of a server that does so much for a request.
+func (b *bench) serverOf(ctx context.Context, language string, work int64) (string, error) {
+	if language == "" {
+		return fmt.Sprintf("%s %s {{addr}} %dns", b.self, workCommand, work), nil
+	}
+	return foreign.Command(ctx, b.folder, language, work)
+}
+
 // A soon is a difference, and how soon the right verdict on it is due.
 type soon struct {
 	name         string
@@ -55,7 +67,7 @@ func (s soon) right() stat.Verdict {
 	return stat.Slower
 }
 
-// differences are those of which the bars are known.
+// differences are those whose bars are known.
 var differences = []soon{
 	{"30%", "", 8, 0.3, 6 * time.Second, 10 * time.Second, 30, ""},
 	{"10%", "", 8, 0.1, 9 * time.Second, 13 * time.Second, 29, ""},
@@ -75,7 +87,7 @@ type verdict struct {
 	Difference string        `json:"difference"`
 	Program    string        `json:"program"` // new or old
 	Seed       uint64        `json:"seed"`
-	Extra      int64         `json:"extra"` // work of the candidate for a request, see language
+	Extra      int64         `json:"extra"` // work of the candidate for a request, see usual
 	Verdict    stat.Verdict  `json:"verdict"`
 	Code       string        `json:"code,omitempty"` // of its reason
 	Codes      []string      `json:"warnings"`       // caveats of the primary comparison
@@ -85,8 +97,8 @@ type verdict struct {
 	Took       time.Duration `json:"took_ns"`
 }
 
-// dueSoon takes the time that contend compare takes to the right verdict on servers of net/http, beside
-// an older program where there is one. Verdicts of earlier sessions count.
+// dueSoon takes the time that contend compare takes to the right verdict on servers of net/http, and
+// the time of an older program, if one is given. Verdicts of earlier sessions count.
 func dueSoon(ctx context.Context, b *bench) error {
 	all, err := paired.Kept[verdict](b.results)
 	if err != nil {
@@ -141,7 +153,7 @@ func (b *bench) extra(ctx context.Context, s soon, earlier []verdict) (int64, er
 		b.costs = map[string]float64{}
 	}
 	if b.costs[key] == 0 {
-		v := verdict{Extra: languages[s.language].usual}
+		v := verdict{Extra: usual[s.language]}
 		err := b.compared(ctx, &v, b.contend, s, "--placement", "apart", "--precision", "1%", "-d", "3m")
 		if err == nil && v.Ratio >= 1 {
 			err = errors.New("more work did not lower the throughput")
@@ -170,7 +182,7 @@ func (b *bench) compared(ctx context.Context, v *verdict, program string, s soon
 	words := slices.Concat([]string{"compare", "--url", "http://{{addr}}/", "--json", "-c", strconv.Itoa(s.vus), "--seed", strconv.FormatUint(v.Seed, 10)},
 		more, []string{"--"})
 	for _, extra := range []int64{0, v.Extra} {
-		server, err := b.serverOf(ctx, s.language, languages[s.language].usual+extra)
+		server, err := b.serverOf(ctx, s.language, usual[s.language]+extra)
 		if err != nil {
 			return err
 		}
@@ -272,8 +284,8 @@ func (w worker) working(longer ...time.Duration) servers {
 	return list
 }
 
-// slowdowns measures two servers that work much longer, whose ratios stand out from the
-// noise, beside the baseline, with so many connections.
+// slowdowns measures the baseline and two servers that work much longer, so that their
+// ratios exceed the noise, with so many connections.
 func (b *bench) slowdowns(ctx context.Context, seed uint64, w worker, vus int) ([]slowdown, error) {
 	far := []time.Duration{w.least / 4, w.least / 2}
 	s := shape{rounds: 33, pairs: 4, block: 50 * time.Millisecond, warmup: 200 * time.Millisecond, precision: 0.03,

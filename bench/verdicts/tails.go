@@ -28,13 +28,13 @@ const (
 	slowShare = 0.02
 )
 
-// serveTail serves requests like serveWorking, of which a share wait.
+// serveTail serves requests like serveWorking; a share of them wait.
 func serveTail(address, share string) error {
 	slow, err := strconv.ParseFloat(share, 64)
 	if err != nil {
 		return err
 	}
-	answer, work := make([]byte, 100), time.Duration(languages[""].usual)
+	answer, work := make([]byte, 100), time.Duration(usual[""])
 	return http.ListenAndServe(address, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for start := time.Now(); time.Since(start) < work; {
 		}
@@ -45,7 +45,7 @@ func serveTail(address, share string) error {
 	}))
 }
 
-// A tailed is what one comparison said of its metrics, of which p99 is the primary one.
+// A tailed is what one comparison said of its metrics; p99 is the primary one.
 type tailed struct {
 	Slow bool                    `json:"slow"` // the candidate has slow requests; false: the servers are equal
 	Seed uint64                  `json:"seed"`
@@ -62,8 +62,8 @@ type tailRow struct {
 	High    float64      `json:"ratio_high"`
 }
 
-// tails compares a server with one of which some requests take longer, and with itself, until there are as many
-// comparisons of each as are wanted; those of earlier sessions count.
+// tails compares a server with one in which some requests take longer, and with itself, until there are as many
+// comparisons of each as requested; those of earlier sessions count.
 func tails(ctx context.Context, b *bench) error {
 	all, err := paired.Kept[tailed](b.results)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"contend/trial"
 )
 
-// beside are the metrics that are compared beside the throughput, as many as by default,
-// and where a round has what one operation of it took, in seconds.
-var beside = []struct {
+// further are the metrics that are compared in addition to the throughput, as many as by
+// default, and where a round stores what one operation took, in seconds.
+var further = []struct {
 	metric.Name
 	set func(c *trial.Cell, perOp float64)
 }{
@@ -46,8 +46,8 @@ func coveredTogether(_ context.Context, b *bench) error {
 			return err
 		}
 		t.Derive()
-		if n := len(t.Comparisons); n != 1+len(beside) {
-			return fmt.Errorf("%d metrics were compared, want %d", n, 1+len(beside))
+		if n := len(t.Comparisons); n != 1+len(further) {
+			return fmt.Errorf("%d metrics were compared, want %d", n, 1+len(further))
 		}
 		first, others := 1, 1
 		for _, c := range t.Comparisons {
@@ -60,18 +60,18 @@ func coveredTogether(_ context.Context, b *bench) error {
 		}
 		primary, secondary, every = primary+first, secondary+others, every+first*others
 	}
-	what := fmt.Sprintf("all intervals of %d metrics beside the first hold the truth, recorded noise", len(beside))
+	what := fmt.Sprintf("all intervals of %d metrics beside the first hold the truth, recorded noise", len(further))
 	b.show("l", atLeast(what, secondary, experiments, 0.936))
 	fmt.Fprintf(b.out, "     that of the first does in %.1f %%, all %d in %.1f %%\n",
-		100*float64(primary)/experiments, 1+len(beside), 100*float64(every)/experiments)
+		100*float64(primary)/experiments, 1+len(further), 100*float64(every)/experiments)
 	return nil
 }
 
-// addMetrics gives the rounds more figures, each of which scatters like the time of an
+// addMetrics gives the rounds more figures; each scatters like the time of an
 // operation in a comparison of its own.
 func (n noise) addMetrics(random *rand.Rand, t *trial.Trials) error {
 	t.Design.Metrics = []metric.Name{metric.Throughput}
-	for _, m := range beside {
+	for _, m := range further {
 		t.Design.Metrics = append(t.Design.Metrics, m.Name)
 		stretches, err := n.stretches(random, t.Arms, t.Design.Rounds, t.Design.Pairs)
 		if err != nil {

@@ -25,8 +25,8 @@ const (
 )
 
 // undisturbed shows what counting does to the blocks in which time is taken: the
-// throughput of a server of which events are counted after each block, relative to
-// one just like it that is driven alike and never counted.
+// throughput of a server whose events are counted after each block, relative to
+// one just like it that is driven in the same way and never counted.
 func undisturbed(ctx context.Context, b *bench) error {
 	if err := canCount(); err != nil {
 		return err
@@ -35,7 +35,7 @@ func undisturbed(ctx context.Context, b *bench) error {
 	for n := 0; n < b.rounds && ctx.Err() == nil; n++ {
 		seed := b.seed + uint64(5000+n)
 		s := b.iterating(0)
-		pairs, err := besideCounting(ctx, s.arm(baseline, seed), s.arm(candidate, seed), rand.New(rand.NewPCG(seed, 1)))
+		pairs, err := withAndWithoutCounting(ctx, s.arm(baseline, seed), s.arm(candidate, seed), rand.New(rand.NewPCG(seed, 1)))
 		if err != nil {
 			b.note("round %d of %d: failed: %v", n+1, b.rounds, err)
 			continue
@@ -52,10 +52,10 @@ func undisturbed(ctx context.Context, b *bench) error {
 	return ctx.Err()
 }
 
-// besideCounting drives two arms by turns, in blocks in which time is taken and after
+// withAndWithoutCounting drives two arms by turns, in blocks in which time is taken and after
 // each of them one in which events of the counted arm are counted. It returns the
 // log-ratios of the throughput, counted ÷ uncounted, one for each pair.
-func besideCounting(ctx context.Context, never, always trial.Arm, random *rand.Rand) (logs []float64, err error) {
+func withAndWithoutCounting(ctx context.Context, never, always trial.Arm, random *rand.Rand) (logs []float64, err error) {
 	err = trial.Alive(ctx, []trial.Arm{uncounted(never), always}, random, func(running []trial.Arm) error {
 		var driven [2]timed
 		for i, arm := range running {

@@ -14,6 +14,7 @@ import (
 	"contend/load"
 	"contend/protocol/http"
 	"contend/report"
+	"contend/report/abform"
 	"contend/trial"
 )
 
@@ -72,8 +73,8 @@ type abJob struct {
 	url      string
 	config   http.Config
 	plan     load.Plan
-	form     report.AB // without its figures
-	markup   report.ABMarkup
+	form     abform.Form // without its figures
+	markup   abform.Markup
 	out      output
 	html     bool
 	quiet    bool // -q
@@ -179,7 +180,7 @@ func (a *app) abReport(job *abJob, tally *abTally, doc *report.Document) error {
 	}
 	err = errors.Join(err, view(a.Out))
 	if form.Result.Completed > 0 { // otherwise the error says it all
-		for _, warning := range form.Result.Warnings {
+		for _, warning := range form.Result.Remarks() {
 			fmt.Fprintln(a.Err, "contend: warning: "+warning.Text)
 		}
 	}
@@ -187,7 +188,7 @@ func (a *app) abReport(job *abJob, tally *abTally, doc *report.Document) error {
 }
 
 // files writes what -g and -e ask for.
-func (job *abJob) files(form *report.AB, tally *abTally) error {
+func (job *abJob) files(form *abform.Form, tally *abTally) error {
 	var errs []error
 	for _, file := range []struct {
 		path  string

@@ -19,7 +19,7 @@ import (
 	"contend/load"
 	"contend/protocol/http"
 	"contend/protocol/wire"
-	"contend/report"
+	"contend/report/abform"
 	"contend/setting"
 )
 
@@ -27,7 +27,7 @@ import (
 const abTimedRequests = "50000"
 
 // abFlags are the flags of ab, which are one letter each; the long names are
-// ours. Defaults and limits are those of ab 2.3, but for the last limit of time.
+// ours. Defaults and limits are those of ab 2.3, except the last limit of time.
 type abFlags struct {
 	own *options
 	abLoad
@@ -35,7 +35,7 @@ type abFlags struct {
 	abTLS
 	abForm
 
-	errs []error // so that all are said at once
+	errs []error // so that all are reported at once
 }
 
 type abLoad struct {
@@ -125,9 +125,9 @@ func (f *abFlags) wrong(format string, args ...any) {
 
 // job turns the flags into a job, or into every mistake in them.
 func (f *abFlags) job(args []string) (*abJob, error) {
-	job := &abJob{markup: report.ABMarkup{Table: f.Table, Row: f.Row, Cell: f.Cell}, out: f.output, html: f.HTML, quiet: f.Quiet, patient: f.Patient,
+	job := &abJob{markup: abform.Markup{Table: f.Table, Row: f.Row, Cell: f.Cell}, out: f.output, html: f.HTML, quiet: f.Quiet, patient: f.Patient,
 		gnuplot: f.Gnuplot, csv: f.CSV}
-	job.form = report.AB{VariableLength: f.Variable, KeepAlive: f.KeepAlive, HasBody: f.PostFile+f.PutFile != "",
+	job.form = abform.Form{VariableLength: f.Variable, KeepAlive: f.KeepAlive, HasBody: f.PostFile+f.PutFile != "",
 		HidePercentages: f.NoTable, HideSpread: f.NoSpread, Strict: f.Strict}
 	job.plan = load.Plan{VUs: f.Concurrency, Iterations: int64(f.Requests), Timeout: time.Duration(f.Timeout) * time.Second,
 		Duration: time.Duration(f.TimeLimit) * time.Second, Grace: load.DefaultGrace}
@@ -165,7 +165,7 @@ func (f *abFlags) combinations() {
 }
 
 // address parses the URL as ab does: the scheme may be missing, the path not.
-// In place of a wrong one it returns one that is right, for the other mistakes.
+// Instead of a wrong one it returns a valid one, for the other mistakes.
 func (f *abFlags) address(args []string) *url.URL {
 	placeholder := &url.URL{Scheme: "http", Host: "localhost", Path: "/"}
 	if len(args) != 1 {

@@ -9,7 +9,7 @@ import (
 	"contend/errkind"
 	"contend/load"
 	"contend/protocol/http"
-	"contend/report"
+	"contend/report/abform"
 )
 
 // An abTally counts what the form shows and the result does not have. It is
@@ -18,7 +18,7 @@ type abTally struct {
 	job    *abJob
 	target *http.Target
 	stop   context.CancelCauseFunc
-	times  *report.ABTimes
+	times  *abform.Times
 	log    io.Writer
 	every  int64 // requests between lines of progress; 0: none
 	began  time.Time
@@ -32,7 +32,7 @@ type abTally struct {
 }
 
 func newABTally(job *abJob, target *http.Target, stop context.CancelCauseFunc) *abTally {
-	return &abTally{job: job, target: target, stop: stop, times: report.NewABTimes(job.gnuplot != ""), length: -1}
+	return &abTally{job: job, target: target, stop: stop, times: abform.NewTimes(job.gnuplot != ""), length: -1}
 }
 
 // edge notes when the run began.
@@ -111,7 +111,7 @@ func (t *abTally) failed(err error) {
 }
 
 // form fills the report.
-func (t *abTally) form(result *load.Result) *report.AB {
+func (t *abTally) form(result *load.Result) *abform.Form {
 	form := t.job.form
 	form.Result, form.Times, form.OtherLength, form.KeptAlive = result, t.times, t.otherLength, t.kept()
 	if first, ok := t.target.First(); ok {

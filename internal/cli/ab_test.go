@@ -21,7 +21,7 @@ import (
 	"contend/internal/testenv"
 )
 
-// original returns the path of ab, which the tests beside it need.
+// original returns the path of ab, for tests that need these tools as well.
 func original(t *testing.T, tools ...string) string {
 	t.Helper()
 	for _, tool := range tools {
@@ -100,7 +100,7 @@ func shape(report string) []string {
 }
 
 // The report has ab's lines and columns, whatever the flags.
-func TestABReportBesideTheOriginal(t *testing.T) {
+func TestABReportAsTheOriginal(t *testing.T) {
 	t.Parallel()
 	s := abServer(t)
 	body := filepath.Join(t.TempDir(), "body")
@@ -132,7 +132,7 @@ func TestABReportBesideTheOriginal(t *testing.T) {
 }
 
 // A script that reads the report finds the same in both.
-func TestABParsedBesideTheOriginal(t *testing.T) {
+func TestABParsedAsTheOriginal(t *testing.T) {
 	original(t, "awk")
 	s := abServer(t)
 	parsed := func(report string) string {
@@ -157,7 +157,7 @@ func TestABParsedBesideTheOriginal(t *testing.T) {
 			}
 		}
 	}
-	// What is wrong is counted the same in the strict form only.
+	// Wrong answers are counted the same, in the strict form only.
 	for _, path := range []string{"/503", "/vary", "/gone"} {
 		find := regexp.MustCompile(`(?m)^(?:complete|failed|failures|non-2xx|transferred|html) .*$`)
 		args := []string{"-n", "40", s.URL + path}
@@ -174,7 +174,7 @@ func TestABParsedBesideTheOriginal(t *testing.T) {
 }
 
 // The files of -g and -e have ab's lines and columns.
-func TestABFilesBesideTheOriginal(t *testing.T) {
+func TestABFilesAsTheOriginal(t *testing.T) {
 	s := abServer(t)
 	dir := t.TempDir()
 	read := func(name string) string {
@@ -231,7 +231,7 @@ func TestABCountsByKind(t *testing.T) {
 	}
 }
 
-// Every flag of ab 2.3 is there, with a value where it has one.
+// Every flag of ab 2.3 exists, with a value where ab's has one.
 func TestABHasEveryFlag(t *testing.T) {
 	flags := newAB(&app{}).Flags()
 	for flag := range strings.SplitSeq("n: c: t: s: b: B: p: u: T: v: w i C: H: A: P: X: V k d S q l g: e: r m: f: Z: E: x: y: z: I", " ") {
@@ -284,8 +284,8 @@ func received(t *testing.T, answer string, run func(address string)) *http.Reque
 	}
 }
 
-// The request is the same, but for the order of its header and its User-Agent.
-// A path is sent as it is written, but for what cannot be sent.
+// The request is the same, except for the order of its header and its
+// User-Agent. A path is sent as it is written, except for what cannot be sent.
 func TestABPath(t *testing.T) {
 	const right = "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"
 	if r := received(t, right, func(address string) { ours(t, address+"/a%2fb|c//./d?e=%2f") }); r.RequestURI != "/a%2fb%7Cc//./d?e=%2f" {
@@ -298,7 +298,7 @@ func TestABPath(t *testing.T) {
 	}
 }
 
-func TestABRequestsBesideTheOriginal(t *testing.T) {
+func TestABRequestsAsTheOriginal(t *testing.T) {
 	body := filepath.Join(t.TempDir(), "body")
 	if err := os.WriteFile(body, []byte("hello"), 0o644); err != nil {
 		t.Fatal(err)

@@ -52,7 +52,7 @@ func (h *handshakes) url() string { return strings.Replace(h.URL, "127.0.0.1", "
 
 var abHandshake = regexp.MustCompile(`(?m)^(?:SSL/TLS Protocol|Server Temp Key|TLS Server Name): .*$`)
 
-func TestABHandshakesBesideTheOriginal(t *testing.T) {
+func TestABHandshakesAsTheOriginal(t *testing.T) {
 	original(t)
 	h := startTLS(t)
 	for _, flags := range []string{"-f TLS1.3", "-f TLS1.2 -Z ECDHE-RSA-AES128-GCM-SHA256", "-f TLS1.2 -Z AES256-SHA -I",

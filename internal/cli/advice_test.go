@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"contend/finding"
@@ -20,7 +21,7 @@ var measuring = []string{"run", "sweep", "compare", "lab", "guard", "pipe", "cal
 // that was named last.
 var advised = regexp.MustCompile(`\bcontend ([a-z]+)|(?:^|[\s('])(--[a-z][a-z-]*|-[a-zA-Z]\b)`)
 
-// unknownIn returns what a text advises that is not there, if the command gives it.
+// unknownIn returns what a text advises that does not exist, if the command gives it.
 func unknownIn(text, command string) (unknown []string) {
 	for line := range strings.Lines(text) {
 		own := command
@@ -46,7 +47,7 @@ var (
 	withCurl  = regexp.MustCompile(`\(curl [^)]*\)`)
 )
 
-// On the page of a command the advice of each code names flags that the command has.
+// The advice of each code on the page of a command names flags that the command has.
 func TestAdviceOfCodes(t *testing.T) {
 	for _, command := range measuring {
 		doc := &report.Document{Command: command, Has: func(flag string) bool { return hasFlag(command, flag) }}
@@ -62,8 +63,8 @@ func TestAdviceOfCodes(t *testing.T) {
 	}
 }
 
-// What is said about a server that cannot be reached can be done with each command that has a
-// target, and a URL that is advised is one.
+// The advice about a server that cannot be reached works with each command that has a target,
+// and a URL in it is one.
 func TestAdviceOfHints(t *testing.T) {
 	for _, h := range hints {
 		for _, target := range []string{"http://h:1/x?y=1", "https://h:1/", "ws://h/", "wss://h/", "grpc://h:1/a.B/C", "grpcs://h:1/a.B/C"} {
@@ -92,8 +93,8 @@ func TestAdviceOfHints(t *testing.T) {
 
 var advisedURL = regexp.MustCompile(`\b[a-z]+://\S+`)
 
-// What is said for flags of other tools exists in a command at least; has asks for it in the one
-// that is typed.
+// Advice about flags of other tools names flags that exist in at least one command; has looks in
+// the typed one.
 func TestAdviceForOtherTools(t *testing.T) {
 	texts := map[string]string{}
 	for flag, meanings := range elsewhere {
@@ -119,6 +120,8 @@ func TestAdviceOfFailures(t *testing.T) {
 	if err := os.WriteFile("notes.txt", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	var all sync.WaitGroup // each looks at the machine for a moment
+	defer all.Wait()
 	for _, server := range []string{"FOO=1 ./server {{addr}}", "./nosuch {{addr}}", "nosuch {{addr}}", "~/server {{addr}}", "$HOME/server {{addr}}", "./notes.txt {{addr}}", "false {{addr}}", "sh -c 'exit 0' {{addr}}"} {
 		for command, args := range map[string][]string{
 			"run":     {"run", "-n", "1", "--command", server, "http://{{addr}}/"},
@@ -126,21 +129,26 @@ func TestAdviceOfFailures(t *testing.T) {
 			"compare": {"compare", "--rounds", "1", "--url", "http://{{addr}}/", "--", server, server},
 			"guard":   {"guard", "--inside", "http://{{addr}}/", "--command", server},
 		} {
-			var out, errs strings.Builder
-			code := Main(t.Context(), args, Streams{&out, &errs})
-			_, next, found := strings.Cut(out.String(), "\nNext: ")
-			if code == exitDone || !found && code == exitFailed && errs.Len() == 0 {
-				t.Errorf("%q: exit code %d: %s%s", args, code, &out, &errs)
-			}
-			next = strings.Join(strings.Fields(next), " ")
-			if unknown := unknownIn(strings.ReplaceAll(next, server, ""), command); unknown != nil {
-				t.Errorf("%q: %q names %q", args, next, unknown)
-			}
-			if _, pasted, is := strings.Cut(next, " contend "); is && strings.Contains(out.String(), "\n  contend ") {
-				if err := parses("contend " + pasted); err != nil {
-					t.Errorf("%q: %v", args, err)
-				}
-			}
+			all.Go(func() { advises(t, command, server, args) })
+		}
+	}
+}
+
+// advises fails the test unless a command whose server cannot be started ends with such advice.
+func advises(t *testing.T, command, server string, args []string) {
+	var out, errs strings.Builder
+	code := Main(t.Context(), args, Streams{&out, &errs})
+	_, next, found := strings.Cut(out.String(), "\nNext: ")
+	if code == exitDone || !found && code == exitFailed && errs.Len() == 0 {
+		t.Errorf("%q: exit code %d: %s%s", args, code, &out, &errs)
+	}
+	next = strings.Join(strings.Fields(next), " ")
+	if unknown := unknownIn(strings.ReplaceAll(next, server, ""), command); unknown != nil {
+		t.Errorf("%q: %q names %q", args, next, unknown)
+	}
+	if _, pasted, is := strings.Cut(next, " contend "); is && strings.Contains(out.String(), "\n  contend ") {
+		if err := parses("contend " + pasted); err != nil {
+			t.Errorf("%q: %v", args, err)
 		}
 	}
 }

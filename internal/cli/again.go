@@ -2,11 +2,14 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"contend/load"
 	"contend/report"
 	"contend/setting"
 	"contend/trial"
@@ -19,29 +22,42 @@ var (
 	ofFiles  = append(formFlags("--"), "--output", "-o", "--profiles", "--flame")
 )
 
-// longer is the command line that is typed next with another --duration and without --rounds.
-func (a *app) longer(most time.Duration) string {
-	return a.again(slices.Concat(ofLength, ofFiles), "-d", setting.Duration(most))
+// longer measures as before with another --duration and without --rounds.
+func (a *app) longer(most time.Duration) report.Step {
+	return report.Step{Purpose: report.MeasureLonger, Command: a.again(slices.Concat(ofLength, ofFiles), "-d", setting.Duration(most))}
 }
 
-// longEnough adds to a mistake that --duration is too short the command line with the least that is not.
-func (a *app) longEnough(err error) error {
+// withLongEnough adds to a mistake that --duration is too short the command line with the least that is not.
+func (a *app) withLongEnough(err error) error {
 	if short, ok := errors.AsType[*trial.TooShortError](err); ok {
 		short.Allowed += ": " + a.again(ofLength, "-d", setting.Duration(short.Least))
 	}
 	return err
 }
 
-// mistaken is the mistake of usage that only running showed, if that is what an error is. That a server is too slow for
-// the time that it was given is none: there is no answer, and the command line that has one is said.
-func (a *app) mistaken(err error) error {
+// withEnough is the command line with as many callers as the rate needs (Little's law), where there were too few for a server whose
+// responses take long without waiting for each other; else empty.
+func (a *app) withEnough(r *load.Result) report.Step {
+	if r.Model != load.OpenModel || !r.Incomplete() || r.Completed == 0 || r.Service.Quantile(0.5) > 2*r.Service.Min() {
+		return report.Step{}
+	}
+	enough := math.Ceil(callersInReserve * r.Plan.Pacer.Peak() * r.Service.Max().Seconds())
+	if int(enough) <= r.Plan.VUs { // something else held them up
+		return report.Step{}
+	}
+	return report.Step{Purpose: "measure with as many callers as that takes",
+		Command: a.again(slices.Concat(ofFiles, []string{"--concurrency", "-c"}), "-c", fmt.Sprint(min(load.MaxVUs, int(enough))))}
+}
+
+// callersInReserve is how many times the callers that the longest response takes are asked for.
+const callersInReserve = 1.5
+
+// mistaken is a mistake in the command line that only running shows, if err is one.
+func mistaken(err error) error {
 	if !errors.As(err, new(*setting.Mistake)) {
 		return nil
 	}
-	if errors.As(err, new(*trial.TooShortError)) {
-		return &exitError{exitUndecided, setting.FlagErrors(a.longEnough(err))}
-	}
-	return usage(setting.FlagErrors(a.longEnough(err)))
+	return usage(setting.FlagErrors(err))
 }
 
 // again is the command line with other words in place of some flags and their values.
@@ -63,8 +79,8 @@ func (a *app) again(dropped []string, others ...string) string {
 	return a.typed(append(words, rest...))
 }
 
-// next is the command line of another command for the same target, with what was given that
-// it takes, too.
+// next is the command line of another command for the same target, with those of the given
+// flags that it accepts.
 func (a *app) next(command string, own []string, given setting.Values, target string) string {
 	return a.typed(slices.Concat([]string{command}, own, flagArguments(given), []string{target}))
 }

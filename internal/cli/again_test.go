@@ -22,7 +22,7 @@ func TestLonger(t *testing.T) {
 		{[]string{"sweep", "--deadline", "5s", "http://a/"}, "contend sweep -d 3m --deadline 5s http://a/"},
 		{[]string{"compare", "-d=5s", "--url", "http://{{addr}}/", "--", "a -d 1", "-d", ""}, "contend compare -d 3m --url 'http://{{addr}}/' -- 'a -d 1' -d ''"},
 	} {
-		if got := (&app{args: tt.args}).longer(3 * time.Minute); got != tt.want {
+		if got := (&app{args: tt.args}).longer(3 * time.Minute).Command; got != tt.want {
 			t.Errorf("%q: %s, want %s", tt.args, got, tt.want)
 		}
 	}
@@ -69,13 +69,13 @@ func TestAfterwards(t *testing.T) {
 				c.File = outputFile(tt.flags[i+1])
 			}
 		}
-		if got := a.afterwards(c); got != tt.want {
+		if got := a.afterwards(c).Command; got != tt.want {
 			t.Errorf("%q: %s, want %s", tt.flags, got, tt.want)
 		}
 	}
 }
 
-// What was given for a target goes along, quoted.
+// Settings given for a target are kept, quoted.
 func TestNext(t *testing.T) {
 	given := setting.Values{"data": {Texts: []string{`{"a": 1}`}}, "header": {Texts: []string{"a: b", "c: d"}}}
 	const want = `contend sweep --rate '--data={"a": 1}' '--header=a: b' '--header=c: d' http://a/`

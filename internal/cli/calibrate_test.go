@@ -86,7 +86,7 @@ func TestStoredCalibration(t *testing.T) {
 			path := inConfig(t)
 			tt.prepare(t, path)
 			doc := newDocument("compare")
-			new(app).calibrated(doc)
+			new(app).quoteCalibration(doc)
 			if used := doc.Calibration != nil; used != (tt.note == "") || used != (len(doc.Notes) == 0) {
 				t.Fatalf("used is %v, notes are %q", used, doc.Notes)
 			}
@@ -116,7 +116,7 @@ func TestComparisonsAreCalibrated(t *testing.T) {
 		{"--block 200ms --pairs 2", 200 * time.Millisecond, 2, ""},
 	} {
 		out := filepath.Join(t.TempDir(), "compared.json")
-		args := append([]string{"compare", "--full", "--rounds", "1", "--warmup", "0s", "--metric", "throughput_per_s", "-o", out}, strings.Fields(tt.flags)...)
+		args := append([]string{"compare", "--full", "--rounds", "1", "--think", "5ms", "--warmup", "0s", "--metric", "throughput_per_s", "-o", out}, strings.Fields(tt.flags)...)
 		args = append(args, "guard:mutex", "guard:mutex")
 		var text bytes.Buffer
 		if code := Main(t.Context(), args, Streams{&text, io.Discard}); code != exitUndecided {
@@ -138,7 +138,7 @@ func TestComparisonsAreCalibrated(t *testing.T) {
 	}
 }
 
-// However many write at the same time, one whole calibration is there, and
+// However many write at the same time, the result is one whole calibration, and
 // nothing else.
 func TestConcurrentCalibrations(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "calibration.json")

@@ -36,9 +36,9 @@ func storeCalibration(path string, c *report.Calibration) error {
 	return replaceFile(path, buf.Bytes())
 }
 
-// calibrated adds the stored calibration of this machine to the document, or a
-// note that says why there is none. It never fails: verdicts do not depend on it.
-func (a *app) calibrated(doc *report.Document) {
+// quoteCalibration adds the stored calibration of this machine to the document, or a
+// note that says why it is missing. It never fails: verdicts do not depend on it.
+func (a *app) quoteCalibration(doc *report.Document) {
 	path, err := calibrationFile()
 	var c *report.Calibration
 	if err == nil {
@@ -61,9 +61,9 @@ func (a *app) calibrated(doc *report.Document) {
 	doc.Notes = append(doc.Notes, note)
 }
 
-// calibrated takes the length of the blocks from the calibration unless it was
+// useCalibration takes the length of the blocks from the calibration unless it was
 // given, and as many pairs as measure for about as long as the default.
-func (c *compareFlags) calibrated(d *trial.Design, doc *report.Document) {
+func (c *compareFlags) useCalibration(d *trial.Design, doc *report.Document) {
 	if _, given := c.given["block"]; doc.Calibration == nil || given {
 		return
 	}

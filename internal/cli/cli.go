@@ -16,6 +16,7 @@ import (
 
 	"contend/internal/secret"
 	"contend/report/page"
+	"contend/setting"
 )
 
 // Streams are where a command writes. Reports go to Out, everything else to Err.
@@ -47,35 +48,11 @@ func Main(ctx context.Context, args []string, s Streams) int {
 // errorText puts the mistakes of a command line or a file below each other, and
 // indents what follows the first line of any other error.
 func errorText(exit *exitError) string {
-	text := sayOnce(exit.err.Error())
+	text := setting.Once(exit.err).Error()
 	if n := strings.Count(text, "\n") + 1; n > 1 && exit.code == exitUsage {
 		text = fmt.Sprintf("%d mistakes\n%s", n, text)
 	}
 	return strings.ReplaceAll(text, "\n", "\n  ")
-}
-
-// longList is the length in characters at and above which a list of what is expected is not repeated.
-const longList = 60
-
-// sayOnce replaces what an earlier line says is expected, if that is long.
-func sayOnce(text string) string {
-	const expected = "; expected "
-	said := map[string]bool{}
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		problem, list, found := strings.Cut(line, expected)
-		list, hint, hinted := strings.Cut(list, " (did you mean")
-		if !found || len(list) < longList {
-			continue
-		}
-		if said[list] {
-			if lines[i] = problem + expected + "as above"; hinted {
-				lines[i] += " (did you mean" + hint
-			}
-		}
-		said[list] = true
-	}
-	return strings.Join(lines, "\n")
 }
 
 // commands is the table of commands.

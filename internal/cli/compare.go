@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"contend/count"
 	"contend/experiment"
 	"contend/internal/placement"
 	"contend/load"
@@ -61,7 +62,7 @@ func newCompare(a *app) *cobra.Command {
 		},
 	}
 	cmd.SetUsageFunc(usageInGroups)
-	c.given = settingFlags(cmd, append(setting.Of(trial.Design{}), ofPlan()...))
+	c.given = settingFlags(cmd, append(setting.Of(trial.Design{}, count.Design{}), ofPlan()...))
 	c.spec.flags(cmd)
 	c.own = optionsOf(cmd, &c.compareOptions, &a.pins)
 	return cmd
@@ -86,7 +87,7 @@ type compareOptions struct {
 	fleetOptions
 }
 
-// servedOptions are what commands serve, and what they get.
+// servedOptions are the URL that the commands serve, and their environment.
 type servedOptions struct {
 	URL string `flag:"url" words:"*URL* that the commands serve, with {{addr}} or a loopback port"`
 	surroundings
@@ -95,7 +96,8 @@ type servedOptions struct {
 // mostArms is one for each letter.
 const mostArms = 26
 
-// arguments allows arms to compare, none of which begins like a flag; of revisions one command can be that of all.
+// arguments checks the number of variants and rejects any that looks like a flag. With revisions a single command is
+// enough.
 func (c *compareFlags) arguments(cmd *cobra.Command, args []string) error {
 	args = c.withoutScript(cmd, args)
 	if i := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") }); i >= 0 {
@@ -139,8 +141,8 @@ func (c *compareFlags) experiment(arms []arm) (*experiment.Experiment, error) {
 	p := &e.Parts[0]
 	p.Baseline, p.Order = names[0], names
 	if c.URL == "" && c.Revisions == nil {
-		if c.Env != nil || c.Dir != nil {
-			mistakes = errors.Join(mistakes, errors.New("--env and --dir apply to commands, which require --url"))
+		if c.Env != nil || c.Dir != nil || c.StopTimeout != 0 {
+			mistakes = errors.Join(mistakes, errors.New("--env, --dir and --stop-timeout apply to commands, which require --url"))
 		}
 		e.Subjects = nil
 		for _, a := range arms {
@@ -149,8 +151,11 @@ func (c *compareFlags) experiment(arms []arm) (*experiment.Experiment, error) {
 	}
 	err := errors.Join(mistakes,
 		setting.Fill(&p.Plan, c.given.Only(ofPlan(), setting.InFlags), setting.InFlags),
-		setting.Fill(&p.Design, c.given, setting.InFlags))
-	if _, given := c.given["concurrency"]; p.Plan.Pacer != nil && !given {
+		setting.Fill(&p.Design, c.given, setting.InFlags),
+		setting.Fill(&p.Count, c.given, setting.InFlags))
+	_, given := c.given["concurrency"]
+	p.CallersOf(given)
+	if p.Plan.Pacer != nil && !given {
 		p.Design.Levels = []int{load.AmpleVUs(p.Plan.Pacer.Peak())}
 	}
 	return e, errors.Join(err, e.Validate())
@@ -169,11 +174,14 @@ func against(names []string) string {
 	return strings.Join(names[1:], ", ") + " against " + names[0]
 }
 
-// mistakesIn returns what is wrong with the flags beside the experiment that they make.
+// mistakesIn returns what is wrong with the flags, other than mistakes of the experiment that they make.
 func (a *app) mistakesIn(c *compareFlags, args []string) error {
 	subjects := c.subjects(args)
 	if c.Duet && subjects != nil {
 		return errors.New("--duet requires servers on this machine, but workers start " + strings.Join(subjects, " and "))
+	}
+	if c.counts() && c.Duet {
+		return errors.New("use either --count, which shows no time, or --duet")
 	}
 	return errors.Join(c.checkRevisions(args), a.checkSubjects(&c.fleetOptions, subjects), c.need(c.Why), c.checkPprof(), c.outlets.check(), a.pins.check("--url", c.URL != ""),
 		setting.FlagErrors(c.fleetOptions.check()))
@@ -182,7 +190,7 @@ func (a *app) mistakesIn(c *compareFlags, args []string) error {
 func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mistakes error) error {
 	arms := c.arms(args)
 	e, err := c.experiment(arms)
-	if err := errors.Join(mistakes, a.mistakesIn(c, args), setting.FlagErrors(a.longEnough(err))); err != nil {
+	if err = errors.Join(mistakes, a.mistakesIn(c, args), setting.FlagErrors(a.withLongEnough(err))); err != nil {
 		return usage(err)
 	}
 	var duet [][]int
@@ -195,11 +203,9 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 		return err
 	}
 	defer a.crew.close()
-	doc := documentOf(arms)
-	if c.URL == "" {
-		if err := a.reachAll(ctx, c, arms, e.Parts[0].Plan.Timeout); err != nil {
-			return a.unmeasured(ctx, doc, &c.views, err)
-		}
+	doc := documentOf(arms, c.URL)
+	if err := a.lacks(ctx, c, arms, e.Parts[0]); err != nil {
+		return a.unmeasured(ctx, doc, &c.views, err)
 	}
 	programs, err := a.build(ctx, c, e, doc)
 	defer programs.remove(a)
@@ -212,13 +218,10 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 	}
 	defer release()
 	o.Seed, o.Duet, o.Why, o.Pprof = e.Parts[0].Design.Seed, duet, c.Why, c.Pprof
-	a.calibrated(doc)
-	c.calibrated(&e.Parts[0].Design, doc)
-	d := e.Parts[0].Design
-	fmt.Fprintf(a.Err, "compare: %s\n", d.Outline(len(arms)-1))
-	most := d.Most(len(arms) - 1)
+	outline, most := c.outline(a, &e.Parts[0], doc)
+	fmt.Fprintf(a.Err, "compare: %s\n", outline)
 	if c.Why {
-		takes := trial.DiagnosisTakes(len(arms), d)
+		takes := trial.DiagnosisTakes(len(arms), e.Parts[0].Design)
 		fmt.Fprintf(a.Err, "why: sampling both for %s more\n", setting.Duration(trial.RoundUp(takes)))
 		if most > 0 {
 			most += takes
@@ -231,25 +234,25 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 	}
 	defer told.endWith(doc)
 	err = a.experiment(ctx, e, o, doc, most, p)
-	if mistake := a.mistaken(err); mistake != nil {
+	if mistake := mistaken(err); mistake != nil {
 		return mistake
 	}
 	err = errors.Join(err, c.stackFiles.write(a, doc))
-	doc.Settle = a.settles(doc)
-	doc.Next = a.afterwards(c)
+	doc.SettleBy(a.settles(doc))
+	doc.Then(a.afterwards(c))
 	return a.finish(ctx, doc, &c.views, err)
 }
 
 // documentOf is that of a comparison, to be filled.
-func documentOf(arms []arm) *report.Document {
+func documentOf(arms []arm, url string) *report.Document {
 	doc := newDocument("compare")
 	for _, one := range arms {
-		doc.Arms = append(doc.Arms, report.Arm{Name: one.name, Does: one.does})
+		doc.Arms = append(doc.Arms, report.Arm{Name: one.name, Does: one.does, URL: url})
 	}
 	return doc
 }
 
-// reachAll tries whether all servers that are compared are there. Its error has all that are not,
+// reachAll checks whether all servers that are compared respond. Its error names all that do not,
 // or the first mistake of usage.
 func (a *app) reachAll(ctx context.Context, c *compareFlags, arms []arm, timeout time.Duration) error {
 	var away []error
@@ -288,26 +291,26 @@ func (a *app) measuring(kind placement.Kind) (o experiment.Options, release func
 	return experiment.Options{Self: me, Opener: opener, Placement: &a.pins.process, Elsewhere: a.crew.elsewhere(&a.pins.process)}, a.pins.process.Release, err
 }
 
-// afterwards is the command line that goes on after a comparison: whether it is so at other
-// levels of concurrency, for which --duration may be too short, or every figure.
-func (a *app) afterwards(c *compareFlags) string {
+// afterwards goes on after a comparison: whether it is so at other levels of concurrency, for which --duration may
+// be too short, or every figure.
+func (a *app) afterwards(c *compareFlags) report.Step {
 	_, chosen := c.given["concurrency"]
 	_, paced := c.given["rate"]
 	switch {
-	case !chosen && !paced:
-		return a.again(slices.Concat(ofLength, ofFiles), "-c", "1,10,100")
+	case !chosen && !paced && !c.counts():
+		return report.Step{Purpose: "see whether it holds at other concurrencies", Command: a.again(slices.Concat(ofLength, ofFiles), "-c", "1,10,100")}
 	case c.File != "":
-		return a.typed([]string{"report", "--full", string(c.File)})
+		return report.Step{Purpose: report.EveryNumber, Command: a.typed([]string{"report", "--full", string(c.File)})}
 	}
-	return a.again(nil, "--full")
+	return report.Step{Purpose: report.EveryNumber, Command: a.again(nil, "--full")}
 }
 
 // settles says by which command line a comparison that was not decided would be.
-func (a *app) settles(doc *report.Document) string {
+func (a *app) settles(doc *report.Document) report.Step {
 	if needed := needs(doc); needed > 0 {
 		return a.longer(needed)
 	}
-	return ""
+	return report.Step{}
 }
 
 // needs is how long a comparison that was not decided should take, in minutes; 0: it is decided, or
@@ -322,6 +325,9 @@ func needs(doc *report.Document) time.Duration {
 	if needed == 0 || len(doc.Trials) != 1 || succeeded(doc) != nil {
 		return 0
 	}
+	if up := doc.Trials[0].TimeUp; up != nil {
+		return up.Needs
+	}
 	needed += doc.Trials[0].Elapsed
 	for _, o := range doc.Trials[0].ChangedOver {
 		needed += o.Trials.Elapsed
@@ -330,7 +336,7 @@ func needs(doc *report.Document) time.Duration {
 	return whole.Truncate(time.Minute) + time.Minute
 }
 
-// experiment runs an experiment with progress, for at most so long, if that is known.
+// experiment runs an experiment and shows progress; most is the longest it may take, for the display (0: unknown).
 func (a *app) experiment(ctx context.Context, e *experiment.Experiment, o experiment.Options, doc *report.Document, most time.Duration, p *progress) error {
 	p.most = most
 	o.Observe = func(now trial.Progress) { p.follow(now, e.ID, 0, doc) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"contend/finding"
 	"contend/load"
 	"contend/report"
 	"contend/search"
@@ -54,11 +55,11 @@ func interrupted() error {
 //	3 if an expectation failed;
 //	4 if what was asked for is INVALID: a verdict, else an optimum or a rate, else a
 //	  result (the lab names the parts), a verdict is INCONCLUSIVE,
-//	  or the time was up before the end of a sweep;
+//	  or the time was up before the end of a sweep or too short for a comparison;
 //	3 if a candidate is SLOWER, or even the lowest rate misses.
 //
-// The lab asks for no verdict but for what is expected: SLOWER is a finding there, as
-// is INCONCLUSIVE.
+// The lab asks for no verdict except the expected ones: SLOWER is a finding there, as is
+// INCONCLUSIVE.
 func outcome(doc *report.Document) error {
 	if err := succeeded(doc); err != nil {
 		return failed(err)
@@ -68,7 +69,10 @@ func outcome(doc *report.Document) error {
 	}
 	refused := doc.Refused()
 	if doc.Command == "lab" {
-		return refusedParts(refused)
+		return cmp.Or(refusedParts(refused), outOfTime(doc))
+	}
+	if err := outOfTime(doc); err != nil {
+		return err
 	}
 	code := exitDone
 	if len(refused) > 0 {
@@ -77,6 +81,14 @@ func outcome(doc *report.Document) error {
 	for _, c := range doc.Comparisons {
 		if c.Primary {
 			code = max(code, verdictCode(c.Verdict))
+		}
+	}
+	for _, of := range doc.Counts {
+		for _, c := range of.Comparisons {
+			code = max(code, verdictCode(c.Verdict))
+		}
+		if len(of.Comparisons) == 0 {
+			code = exitUndecided
 		}
 	}
 	for _, c := range doc.Curves {
@@ -93,8 +105,22 @@ func outcome(doc *report.Document) error {
 	return &exitError{code, nil}
 }
 
-// refusedParts names the parts of experiments of which something is INVALID, with the
-// first of each.
+// outOfTime names the comparisons for which responses took too long; nil: none.
+func outOfTime(doc *report.Document) error {
+	var errs []error
+	for _, c := range doc.Comparisons {
+		if up := c.Primary && c.Rounds == 0 && c.Reason.Is(finding.TooFewRounds); up && c.TimeNeeded > 0 {
+			errs = append(errs, fmt.Errorf("%s compared with %s: %s", c.Candidate, c.Baseline, c.Reason.Text))
+		}
+	}
+	if errs == nil {
+		return nil
+	}
+	return &exitError{exitUndecided, errors.Join(errs...)}
+}
+
+// refusedParts names the parts of experiments with something INVALID, and the first
+// of each.
 func refusedParts(refused []report.Refusal) error {
 	of := map[report.Place]int{}
 	for _, r := range refused {
@@ -169,7 +195,7 @@ func succeeded(doc *report.Document) error {
 	return errors.Join(errs...)
 }
 
-// ranThrough says whether a script ran to its end, though no iteration was right: what it asks of
+// ranThrough reports whether a script ran to its end, though no iteration was right: what it asks of
 // answers is its own, and its thresholds decide.
 func ranThrough(r *load.Result) bool {
 	return len(r.Meters) > 0 && r.Completed == 0 && r.Failed > 0 && r.Stopped != load.StoppedByOutage

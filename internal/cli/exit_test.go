@@ -25,7 +25,7 @@ import (
 	"contend/why"
 )
 
-// answered is a result of 1000 answers, of which so many are wrong.
+// answered is a result of 1000 answers; so many of them are wrong.
 func answered(wrong int64) trial.Cell {
 	r := &load.Result{Target: "t", Model: load.ClosedModel, Concurrency: 1, Duration: time.Second, Stopped: load.StoppedByDuration}
 	r.Counts = load.Counts{Planned: 1000, Completed: 1000 - wrong, Failed: wrong, Response: hist.New(), Service: hist.New(), StartLag: hist.New()}
@@ -127,7 +127,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// What is INVALID whatever the machine does ends every command with 4.
+// A result that is INVALID whatever the machine does ends every command with 4.
 func TestInvalidExitsWithFour(t *testing.T) {
 	served := func(h http.HandlerFunc) string {
 		s := httptest.NewServer(h)
@@ -155,7 +155,7 @@ func TestInvalidExitsWithFour(t *testing.T) {
 	for _, tt := range []struct{ args, page, errs string }{
 		{"run --full -c 1 --rate 200 -d 500ms --grace 0s " + slow, "^No result: .*\nINVALID \\(incomplete\\): ", ""}, // 20 of 100 arrivals begin
 		{"run --full -c 1 -n 20 " + failing, "^No result: .*\nINVALID \\(errors\\): ", ""},
-		{"compare --full --rounds 1 --pairs 1 --block 500ms --warmup 0s -c 1 " + page + " " + short, "^No result: .*\nINVALID \\(answers_differ\\): ", ""},
+		{"compare --full --rounds 1 --pairs 1 --think 5ms --block 500ms --warmup 0s -c 1 " + page + " " + short, "^No result: .*\nINVALID \\(answers_differ\\): ", ""},
 		{"sweep --full --levels 1,2 --visits 1 --block 100ms --warmup 0s " + failing, "^No result: .*\nINVALID \\(errors", ""},
 		{"lab -o  " + file, "^(.*\n)?.*INVALID .*answers_differ", ""},
 		{"lab --full -o  " + file, "INVALID .*answers_differ", "refused, part apart: INVALID (answers_differ): short against page at concurrency 1"},

@@ -16,8 +16,8 @@ import (
 	"contend/stat"
 )
 
-// Whatever stands on a page, and every exit code, is explained in three lines, of which the
-// last names the source. The advice of a code may take two.
+// Whatever a page prints, and every exit code, is explained in three lines; the last names
+// the source. The advice of a code may take two.
 func TestPagesAreExplained(t *testing.T) {
 	index := docs.Read()
 	for term, where := range printed(t) {
@@ -57,8 +57,8 @@ func TestExplanationsHaveThreeLines(t *testing.T) {
 	}
 }
 
-// printed are the terms of the views and of the exit codes, with where one of each stands: words
-// in capitals, codes, and the cells of tables that are no figures and no names.
+// printed are the terms of the views and of the exit codes, with a page that has each: words in
+// capitals, codes, and the cells of tables that are neither figures nor names.
 func printed(t *testing.T) map[string]string {
 	terms := map[string]string{}
 	for _, code := range []int{exitDone, exitFailed, exitUsage, exitUnmet, exitUndecided, exitInterrupted} {
@@ -105,7 +105,7 @@ var (
 	cut      = regexp.MustCompile(`\S*…`)
 	counted  = regexp.MustCompile(`^\d+ notes?`)
 	columnar = regexp.MustCompile(` {2,}`)
-	// figure is a cell that is no word: it has a digit or a bar, or is a URL or a command, or cut.
+	// figure is a cell that is not a word: it has a digit or a bar, or is a URL or a command, or cut.
 	figure = regexp.MustCompile(`^([^A-Za-zα-ω±]*|.*[\d/:●│…{].*)$`)
 	// inBlock begins a line of the answer of one of several experiments.
 	inBlock = regexp.MustCompile(`^  (published|here|so|FAIL) +`)
@@ -146,5 +146,5 @@ func termsOf(line string, sentences bool) []string {
 var notTerms = []string{"GOMAXPROCS", "TCP_NODELAY", "HEAD", "POST", "FILE", "SUCCEEDED", "NOTHING"}
 
 // namesOfFixtures are the names of variants in the views, and of designs.
-var namesOfFixtures = []string{"mutex", "inputq", "striped", "atomic", "old", "new", "a", "b", "c", "peaked", "rising", "refused", "cheap", "B",
-	"cas", "rwmutex", "combining", "inputq-batch", "inputq-pooled", "chan", "runtime.gopark, runtime.schedule", "fsync", "of threads in fsync", "logged in", "browse", "buy", "basket", "checks"}
+var namesOfFixtures = []string{"mutex", "inputq", "striped", "atomic", "old", "new", "a", "b", "c", "peaked", "rising", "refused", "cheap", "B", "C",
+	"cas", "rwmutex", "combining", "inputq-batch", "inputq-pooled", "chan", "runtime.gopark, runtime.schedule", "fsync", "of threads in fsync", "logged in", "browse", "buy", "basket", "checks", "main.spinWork"}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -12,7 +11,9 @@ import (
 // code.
 func (a *app) finish(ctx context.Context, doc *report.Document, out destination, err error) error {
 	hint := hintOf(ctx, doc)
-	doc.Settle = cmp.Or(hint, doc.Settle)
+	if hint != "" {
+		doc.SettleBy(report.Step{Purpose: hint})
+	}
 	if err := a.written(ctx, doc, out, err); err != nil {
 		return err
 	}
@@ -28,9 +29,9 @@ func (a *app) finish(ctx context.Context, doc *report.Document, out destination,
 	return exit
 }
 
-// empty says whether nothing was measured.
+// empty reports whether nothing was measured.
 func empty(doc *report.Document) bool {
-	return len(doc.Results)+len(doc.Curves)+len(doc.Searches) == 0 && doc.Calibration == nil
+	return len(doc.Results)+len(doc.Curves)+len(doc.Searches)+len(doc.Counts) == 0 && doc.Calibration == nil
 }
 
 // unmeasured writes why nothing could be measured, unless that is a mistake of usage or an

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,8 +30,28 @@ type fleetOptions struct {
 	fleetSecurity
 }
 
-// asked says whether others are to drive the load.
+// asked reports whether others are to drive the load.
 func (f *fleetOptions) asked() bool { return f.Fleet != "" || f.Workers > 0 }
+
+// again are the flags that have the same workers drive a load; none where the address may hold a password.
+func (f *fleetOptions) again() (flags []string) {
+	if strings.Contains(f.Fleet, "@") {
+		return nil
+	}
+	if f.Fleet != "" {
+		flags = append(flags, "--fleet", f.Fleet)
+	}
+	if f.Workers > 0 {
+		flags = append(flags, "--workers", strconv.Itoa(f.Workers))
+	}
+	if f.CA != "" {
+		flags = append(flags, "--fleet-ca", f.CA)
+	}
+	if f.Insecure {
+		flags = append(flags, "--insecure-fleet")
+	}
+	return flags
+}
 
 // address is where to meet: at a NATS server, or here if the command is to be one.
 func (f *fleetOptions) address() (at fleet.Address, listen string) {
@@ -97,7 +118,7 @@ func (a *app) meet(ctx context.Context, f *fleetOptions) (*crew, error) {
 	return c, nil
 }
 
-// gather brings together who is to drive the load, and who starts the subjects.
+// gather brings together the workers that drive the load, and those that start the subjects.
 func (a *app) gather(ctx context.Context, f *fleetOptions, subjects []string) (*crew, error) {
 	c, err := a.meet(ctx, f)
 	if err != nil {
@@ -133,8 +154,8 @@ func (a *app) gather(ctx context.Context, f *fleetOptions, subjects []string) (*
 	return c, nil
 }
 
-// meeting is the address that workers are told, with the port that was found; who listens on all addresses
-// is told by its name.
+// meeting is the address for workers, with the port that was found; a host that listens on all addresses
+// is given by its name.
 func meeting(listen string, at fleet.Address) string {
 	host, _, _ := net.SplitHostPort(listen)
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
@@ -182,8 +203,8 @@ func (c *crew) close() {
 	}
 }
 
-// gatherFor brings together who is to drive what is opened from now on, if others than this process
-// are. The error exits. Whoever calls it closes a.crew.
+// gatherFor brings together the workers that will drive everything opened later, if others than
+// this process do. It reports errors and exits. The caller closes a.crew.
 func (a *app) gatherFor(ctx context.Context, f *fleetOptions, subjects []string) error {
 	if !f.asked() {
 		return nil
@@ -224,7 +245,7 @@ func (a *app) checkSubjects(f *fleetOptions, subjects []string) error {
 	return nil
 }
 
-// elsewhere starts subjects of workers, placed as is asked for; nil without a crew.
+// elsewhere starts subjects of workers, placed as requested; nil without a crew.
 func (c *crew) elsewhere(place *placement.Process) func(ctx context.Context, name string, setup trial.Setup) (trial.Server, error) {
 	if c == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/fleet"
+	"contend/internal/unit"
 	"contend/load"
-	"contend/metric"
 	"contend/protocol"
 	"contend/protocol/wire"
 	"contend/report"
@@ -79,7 +79,7 @@ func newFleetCheck(a *app) *cobra.Command {
 	return cmd
 }
 
-// wanted returns what is wrong with the command line, of which err was found before.
+// wanted returns what is wrong with the command line; err was found before.
 func (f *fleetOptions) wanted(err error) error {
 	if err == nil && !f.asked() {
 		err = errors.New("neither --fleet nor --workers is given; use --fleet for where workers meet, or --workers to start some here")
@@ -90,7 +90,7 @@ func (f *fleetOptions) wanted(err error) error {
 	return nil
 }
 
-// assembled are the workers that are there, also those that cannot be used.
+// assembled are the known workers, including those that cannot be used.
 func (a *app) assembled(ctx context.Context, f *fleetOptions) ([]fleet.Worker, error) {
 	var err error
 	if a.crew, err = a.meet(ctx, f); err == nil {
@@ -119,7 +119,7 @@ func (a *app) listFleet(ctx context.Context, f *fleetOptions) error {
 	for i, w := range list {
 		clock := "-"
 		if bounds[i] > 0 {
-			clock = "±" + metric.Duration(float64(bounds[i]))
+			clock = "±" + unit.Duration(float64(bounds[i]))
 		}
 		state := "free"
 		if text := a.crew.fleet.Unusable(w); text != "" {
@@ -154,7 +154,7 @@ func limitOf(w fleet.Worker) string {
 	if w.LimitPerSec == 0 {
 		return "-"
 	}
-	return metric.Number(w.LimitPerSec) + "/s"
+	return unit.Rate(w.LimitPerSec)
 }
 
 // sharedCores says which workers share the cores of one machine.
@@ -194,13 +194,13 @@ func (a *app) checkFleet(ctx context.Context, f *fleetOptions, target protocol.T
 	for i, c := range checked {
 		row := []string{c.Name, truncate(c.Machine, machineWidth), fmt.Sprint(c.Cores)}
 		if c.ClockBound > 0 {
-			row = append(row, "±"+metric.Duration(float64(c.ClockBound)), fmt.Sprintf("%.0f ± %.0f ppm", 1e6*c.Drift, 1e6*c.DriftBound))
+			row = append(row, "±"+unit.Duration(float64(c.ClockBound)), fmt.Sprintf("%.0f ± %.0f ppm", 1e6*c.Drift, 1e6*c.DriftBound))
 		} else {
 			row = append(row, "-", "-")
 		}
-		row = append(row, metric.Duration(float64(c.Found.BeganLate)), fmt.Sprintf("%.0f%%", 100*c.Found.Elsewhere), limitOf(c.Worker), fmt.Sprint(verdict.Weights[i]))
+		row = append(row, unit.Duration(float64(c.Found.BeganLate)), fmt.Sprintf("%.0f%%", 100*c.Found.Elsewhere), limitOf(c.Worker), fmt.Sprint(verdict.Weights[i]))
 		if c.Reached > 0 {
-			row = append(row, metric.Duration(float64(c.Reached)))
+			row = append(row, unit.Duration(float64(c.Reached)))
 		} else if target != nil {
 			row = append(row, "-")
 		}

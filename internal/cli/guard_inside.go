@@ -16,6 +16,7 @@ import (
 
 	"contend/experiment"
 	"contend/guard"
+	"contend/internal/unit"
 	"contend/load"
 	"contend/metric"
 	"contend/protocol/wire"
@@ -24,7 +25,7 @@ import (
 	"contend/trial"
 )
 
-// inside sets what guards cost in process beside what a call of a server costs.
+// inside compares what guards cost in process with the cost of a call to a server.
 type inside struct {
 	*app
 	grid *guardGrid // of the same command without --inside
@@ -78,8 +79,8 @@ func (i *inside) run(ctx context.Context, mistakes error) error {
 		return err
 	}
 	doc := newDocument("guard")
-	i.calibrated(doc)
-	doc.Next = i.sweeps()
+	i.quoteCalibration(doc)
+	doc.Then(report.Step{Purpose: report.FindBest, Command: i.sweeps()})
 	entry, err := i.measure(ctx, doc)
 	if err == nil {
 		doc.Experiments = append(doc.Experiments, *entry)
@@ -162,7 +163,7 @@ func (i *inside) drive(ctx context.Context, doc *report.Document, name string, v
 	return cell, ctx.Err()
 }
 
-// near says whether a URL is of this machine for certain.
+// near reports whether a URL is of this machine for certain.
 func near(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && wire.IsNear("tcp", net.JoinHostPort(u.Hostname(), u.Port()))
@@ -175,8 +176,8 @@ func (i *inside) analysis(call experiment.GuardedCall, costs []experiment.GuardC
 		Columns: []string{"guard", "CPU per call", "time per call, 1 caller", "calls/s at most", "throughput", "latency"}}
 	var largest, longest int // by their effects
 	for n, cost := range costs {
-		a.Rows = append(a.Rows, []string{i.designs[n].Name, metric.Duration(float64(cost.CPU)), metric.Duration(float64(cost.Call)),
-			metric.Number(float64(time.Second) / float64(cost.Wall)), signed(-call.Throughput(base, cost)), signed(call.Latency(base, cost))})
+		a.Rows = append(a.Rows, []string{i.designs[n].Name, unit.Duration(float64(cost.CPU)), unit.Duration(float64(cost.Call)),
+			unit.Number(float64(time.Second) / float64(cost.Wall)), signed(-call.Throughput(base, cost)), signed(call.Latency(base, cost))})
 		if math.Abs(call.Throughput(base, cost)) > math.Abs(call.Throughput(base, costs[largest])) {
 			largest = n
 		}
@@ -191,7 +192,7 @@ func (i *inside) analysis(call experiment.GuardedCall, costs []experiment.GuardC
 	a.Sentence = []string{
 		fmt.Sprintf("At concurrency %d the server held %.1f calls at once (throughput × mean service time), so the guards were measured with %d at once.",
 			call.Busy.Concurrency, call.InFlight(), call.Callers()),
-		fmt.Sprintf("A call costs %s %s of CPU, and takes %s at one caller.", whose, metric.Duration(perCall), metric.Duration(float64(call.Alone))),
+		fmt.Sprintf("A call costs %s %s of CPU, and takes %s at one caller.", whose, unit.Duration(perCall), unit.Duration(float64(call.Alone))),
 		fmt.Sprintf("Throughput: %s in place of %s changes at most %.2f%% of it, if it costs there what it costs in process. %s",
 			i.designs[largest].Name, i.designs[0].Name, 100*throughput, worthwhile(throughput, metric.Throughput, known)),
 		fmt.Sprintf("Latency: %s in place of %s changes at most %.2f%% of the service time at one caller. %s",
@@ -215,7 +216,7 @@ func signed(share float64) string {
 	return fmt.Sprintf("%+.2f%%", 100*share)
 }
 
-// worthwhile says whether a comparison can show an effect on the metric that is
+// worthwhile reports whether a comparison can show an effect on the metric that is
 // no larger, by what the machine was seen to tell apart, if it was.
 func worthwhile(effect float64, m metric.Name, known *report.Calibration) string {
 	smallest, planned := math.Inf(1), trial.NewDesign()
@@ -227,8 +228,8 @@ func worthwhile(effect float64, m metric.Name, known *report.Calibration) string
 		}
 	}
 	equal := planned.MarginOf(m)
-	margin := fmt.Sprintf("the margin of %.3g%% which counts as equal", 100*equal)
-	switch sees := fmt.Sprintf("This machine sees %.2g%% in %d rounds", 100*smallest, trial.PlannedRounds); {
+	margin := fmt.Sprintf("the margin of %s which counts as equal", unit.Percent(equal))
+	switch sees := fmt.Sprintf("This machine sees %s in %d rounds", unit.Percent(smallest), trial.PlannedRounds); {
 	case !math.IsInf(smallest, 1) && effect < smallest:
 		return sees + ": a comparison cannot show it."
 	case !math.IsInf(smallest, 1) && effect < equal:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"contend/count"
 	"contend/experiment"
 	"contend/report"
 	"contend/setting"
@@ -73,6 +74,7 @@ type labOptions struct {
 	Profile   profile `flag:"profile" default:"quick" words:"*length* of the runs: quick, standard, or published (durations and concurrencies as published)"`
 	KeepGoing bool    `flag:"keep-going" words:"continue with the next experiment when one fails"`
 	Why       bool    `flag:"why" words:"then sample the variants that are compared and name what makes the difference (minutes more, Linux)"`
+	Count     bool    `flag:"count" words:"count the instructions per request under a simulator (valgrind) instead of timing them, in the parts that answer the question and compare servers which contend starts"`
 	Seed      uint64  `flag:"seed" default:"1" words:"seed for all random choices"`
 	Redis     string  `flag:"redis" words:"*URL* of the Redis for uplinks, such as a cluster's, instead of a private one"`
 	watched
@@ -164,6 +166,15 @@ func (l *lab) writeList(files []*experiment.File) error {
 }
 
 func (l *lab) run(ctx context.Context, files []*experiment.File) error {
+	list, err := l.asked(files)
+	if err != nil {
+		return usage(err)
+	}
+	if l.Count {
+		if _, err := count.Path(); err != nil {
+			return l.unmeasured(ctx, newDocument("lab"), &l.views, failed(err))
+		}
+	}
 	o, release, err := l.measuring(l.pins.Placement)
 	if err != nil {
 		return failed(err)
@@ -171,11 +182,8 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 	defer release()
 	o.Seed, o.Why, o.Redis = l.Seed, l.Why, l.Redis
 	doc := newDocument("lab")
-	l.calibrated(doc)
-	broken := l.experiments(ctx, files, o, doc)
-	if mistake, ok := errors.AsType[*exitError](broken); ok && len(files) == 1 {
-		return mistake
-	}
+	l.quoteCalibration(doc)
+	broken := l.experiments(ctx, list, o, doc)
 	doc = l.shown(doc)
 	place := l.keep(doc)
 	l.summarize(doc)
@@ -193,9 +201,28 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 	return outcome(doc)
 }
 
+// asked are the experiments as the flags ask for them.
+func (l *lab) asked(files []*experiment.File) (list []*experiment.Experiment, err error) {
+	for _, f := range files {
+		e := f.Experiment(string(l.Profile))
+		e.File = l.typed[f]
+		if l.own.has("placement") {
+			e.Place(l.pins.Placement)
+		}
+		if l.Count && !e.Counted() {
+			fmt.Fprintf(l.Err, "%s is not counted: it compares no servers that contend starts\n", e.ID)
+			continue
+		}
+		list = append(list, e)
+	}
+	if len(list) == 0 {
+		return nil, errors.New("lab: --count requires an experiment that compares servers which contend starts, such as grpc-guard")
+	}
+	return list, nil
+}
+
 // experiments runs one after another, with one progress for all.
-func (l *lab) experiments(ctx context.Context, files []*experiment.File, o experiment.Options, doc *report.Document) error {
-	var list []*experiment.Experiment
+func (l *lab) experiments(ctx context.Context, list []*experiment.Experiment, o experiment.Options, doc *report.Document) error {
 	all, begun, why := 0.0, 0.0, time.Duration(0)
 	takes := func(e *experiment.Experiment) float64 {
 		if o.Why {
@@ -203,13 +230,8 @@ func (l *lab) experiments(ctx context.Context, files []*experiment.File, o exper
 		}
 		return e.Takes()
 	}
-	for _, f := range files {
-		e := f.Experiment(string(l.Profile))
-		e.File = l.typed[f]
-		if l.own.has("placement") {
-			e.Place(l.pins.Placement)
-		}
-		list, all, why = append(list, e), all+takes(e), why+e.DiagnosisTakes()
+	for _, e := range list {
+		all, why = all+takes(e), why+e.DiagnosisTakes()
 	}
 	if o.Why {
 		fmt.Fprintf(l.Err, "why: about %s more, in which the variants are sampled\n", setting.Duration(trial.RoundUp(why)))
@@ -228,9 +250,7 @@ func (l *lab) experiments(ctx context.Context, files []*experiment.File, o exper
 			p.follow(now, which, time.Duration((all-begun-share)*float64(time.Second)), doc)
 		}
 		err := e.Run(ctx, o, doc)
-		if m, ok := errors.AsType[*setting.Mistake](err); ok && e.File != "" { // that only running showed
-			broken = errors.Join(broken, usage(errors.New(m.InFile(e.File))))
-		} else if err != nil {
+		if err != nil {
 			broken = errors.Join(broken, fmt.Errorf("%s: %w", e.ID, err))
 		}
 		if ctx.Err() != nil || err != nil && !l.KeepGoing {
@@ -252,7 +272,7 @@ func asCompared(e *experiment.Experiment, doc *report.Document) {
 	}
 	doc.Arms = e.Alternatives()
 	if needed := needs(doc); needed > 0 {
-		doc.Settle = fmt.Sprintf("give compare in %s duration: %s in place of its duration or rounds, then contend lab %[1]s", report.Quoted(e.File), setting.Duration(needed))
+		doc.SettleBy(report.Step{Purpose: fmt.Sprintf("give compare in %s duration: %s in place of its duration or rounds, then contend lab %[1]s", report.Quoted(e.File), setting.Duration(needed))})
 	}
 }
 

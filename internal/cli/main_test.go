@@ -44,7 +44,7 @@ func contend() {
 	os.Exit(Main(ctx, os.Args[1:], Streams{Out: os.Stdout, Err: os.Stderr}))
 }
 
-// burn keeps a core busy, but not longer than it is told to.
+// burn keeps a core busy, at most for the given time.
 func burn() {
 	limit, err := time.ParseDuration(os.Args[1])
 	if err != nil {
@@ -68,9 +68,13 @@ func subject() {
 	sleep := f.Duration("sleep", 0, "before each answer")
 	status := f.Int("status", http.StatusOK, "of each answer")
 	dies := f.Int64("dies-after", 0, "end at this request")
+	stubborn := f.Bool("stubborn", false, "ignore SIGTERM")
 	traced := f.Bool("pprof", false, "with the pages of net/http/pprof")
 	f.String("mode", "", "for the examples of the documentation")
 	f.Parse(os.Args[1:])
+	if *stubborn {
+		signal.Ignore(syscall.SIGTERM)
+	}
 	if *listen == "" {
 		*listen = "127.0.0.1:" + os.Getenv("PORT")
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// mistakes are what people get wrong in their first hour, with all that is said about it:
-// command lines, each followed by the exit code and standard error. They are meant to be
-// read aloud.
+// mistakes are what people get wrong in their first hour, with all that contend prints
+// about it: command lines, each followed by the exit code and standard error. They are
+// meant to be read aloud.
 const mistakes = "testdata/mistakes.txt"
 
 // mistakenFiles are what the command lines of the mistakes read.
@@ -80,8 +80,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// What is answered to the flags of other tools can be given: every answer holds for run,
-// and no flag in it is one that run does not have.
+// The advice about flags of other tools can be followed: it holds for run, and names
+// only flags that run has.
 func TestElsewhere(t *testing.T) {
 	run := newRun(&app{})
 	for name, meanings := range elsewhere {
@@ -97,16 +97,6 @@ func TestElsewhere(t *testing.T) {
 	bare := &cobra.Command{Use: "bare"}
 	if text := meant(bare, "-", "z"); text != "" {
 		t.Errorf("a command without -d is told %q", text)
-	}
-}
-
-// A long list is said once; a short one stays with its mistake.
-func TestSayOnce(t *testing.T) {
-	long := strings.Repeat("word, ", 20)
-	text := "a; expected " + long + "\nb; expected " + long + " (did you mean \"c\"?)\nd; expected e\nf; expected e"
-	want := "a; expected " + long + "\nb; expected as above (did you mean \"c\"?)\nd; expected e\nf; expected e"
-	if got := sayOnce(text); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -69,7 +69,7 @@ func TestExports(t *testing.T) {
 				}
 			})
 			file := filepath.Join(t.TempDir(), "run.json")
-			args := []string{"run", "-c", "2", "-d", "1200ms", "-o", file, "--otlp", s, "guard:mutex"}
+			args := []string{"run", "-c", "2", "-d", "1200ms", "--think", "1ms", "-o", file, "--otlp", s, "guard:mutex"}
 			want := figures
 			if interrupt {
 				args[4], want = "1m", []int{exitInterrupted}
@@ -86,12 +86,12 @@ func TestExports(t *testing.T) {
 	}
 }
 
-// Comparisons and sweeps are told of by variant and concurrency, while nothing is measured, and at
-// the end as the document has it.
+// Comparisons and sweeps are exported by variant and concurrency, while nothing is measured, and
+// at the end as in the document.
 func TestExportsOfSeveral(t *testing.T) {
 	for name, args := range map[string][]string{
-		"compare": {"--block", "20ms", "--warmup", "0s", "--rounds", "2", "--pairs", "1", "-c", "1,2", "guard:mutex", "guard:atomic"},
-		"sweep":   {"--block", "20ms", "--warmup", "0s", "-d", "1m", "--visits", "1", "--levels", "1,2", "guard:mutex"},
+		"compare": {"--think", "1ms", "--block", "20ms", "--warmup", "0s", "--rounds", "2", "--pairs", "1", "-c", "1,2", "guard:mutex", "guard:atomic"},
+		"sweep":   {"--think", "1ms", "--block", "20ms", "--warmup", "0s", "-d", "1m", "--visits", "1", "--levels", "1,2", "guard:mutex"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,7 +148,7 @@ func documentIn(t *testing.T, file string) (d report.Document) {
 	return d
 }
 
-// A collector that is not there is said, and changes nothing else.
+// A missing collector is reported, and changes nothing else.
 func TestNoCollector(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.NotFoundHandler())
@@ -169,7 +169,7 @@ func TestPrometheus(t *testing.T) {
 	var out, said lines
 	ended := make(chan int)
 	go func() {
-		ended <- Main(ctx, []string{"run", "-d", "1m", "--prometheus", "127.0.0.1:0", "guard:mutex"}, Streams{&out, &said})
+		ended <- Main(ctx, []string{"run", "--think", "1ms", "-d", "1m", "--prometheus", "127.0.0.1:0", "guard:mutex"}, Streams{&out, &said})
 	}()
 	testenv.Eventually(t, "there is something to be fetched", func() bool {
 		m := pageAddress.FindStringSubmatch(said.String())

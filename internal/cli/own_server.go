@@ -2,8 +2,8 @@ package cli
 
 import (
 	"errors"
-	"slices"
 	"strings"
+	"time"
 
 	"contend/experiment"
 	"contend/protocol"
@@ -13,13 +13,14 @@ import (
 
 // An ownServer is one that a command starts for its target.
 type ownServer struct {
-	Command string   `flag:"command" words:"start this *command* again for every run or attempt; {{addr}} in it and in TARGET becomes its address"`
-	Env     []string `flag:"env" list:"repeat" words:"environment for the command: *NAME=VALUE*; repeatable"`
-	Dir     string   `flag:"dir" words:"working *folder* of the command"`
+	Command     string        `flag:"command" words:"start this *command* again for every run or attempt; {{addr}} in it and in TARGET becomes its address"`
+	Env         []string      `flag:"env" list:"repeat" words:"environment for the command: *NAME=VALUE*; repeatable"`
+	Dir         string        `flag:"dir" words:"working *folder* of the command"`
+	StopTimeout time.Duration `flag:"stop-timeout" min:"0s" max:"1h" words:"time for the command to end after SIGTERM, before it is killed (5s, and 1s once it ignored it)"`
 }
 
 func (s *ownServer) subject() experiment.Subject {
-	return experiment.Subject{Command: s.Command, Env: s.Env, Dir: s.Dir}
+	return experiment.Subject{Command: s.Command, Env: s.Env, Dir: s.Dir, StopTimeout: s.StopTimeout}
 }
 
 // arm is that of a target, served by the command if there is one.
@@ -30,8 +31,8 @@ func (s *ownServer) arm(target protocol.Target, o experiment.Options) trial.Arm 
 // check returns what is wrong with the server of a target.
 func (s *ownServer) check(target protocol.Target) error {
 	if s.Command == "" {
-		if s.Env != nil || s.Dir != "" {
-			return errors.New("--env and --dir require --command")
+		if s.Env != nil || s.Dir != "" || s.StopTimeout != 0 {
+			return errors.New("--env, --dir and --stop-timeout require --command")
 		}
 		return nil
 	}
@@ -46,20 +47,21 @@ func (s *ownServer) check(target protocol.Target) error {
 	return errors.Join(append(errs, s.subject().CheckAddress(target))...)
 }
 
-// again are the flags that have a command start the same server.
+// again are the flags that have a command start the same server, and the same workers drive the load.
 func (s *ownServer) again(f *fleetOptions) []string {
+	flags := f.again()
 	if s.Command == "" {
-		return nil
+		return flags
 	}
-	flags := []string{"--command", s.Command}
+	flags = append(flags, "--command", s.Command)
 	for _, entry := range s.Env {
 		flags = append(flags, "--env", entry)
 	}
 	if s.Dir != "" {
 		flags = append(flags, "--dir", s.Dir)
 	}
-	if subjectsOf(s.Command) == nil || strings.Contains(f.Fleet, "@") { // which may be a password's
-		return flags
+	if s.StopTimeout > 0 {
+		flags = append(flags, "--stop-timeout", setting.Duration(s.StopTimeout))
 	}
-	return slices.Concat([]string{"--fleet", f.Fleet}, flags)
+	return flags
 }

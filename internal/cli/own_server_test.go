@@ -10,7 +10,8 @@ import (
 	"contend/protocol"
 )
 
-// A server of run and sweep gets its environment and its folder, and whoever goes on with it, too.
+// A server of run and sweep gets its environment and its folder, and so does that of the next command that the page
+// suggests.
 func TestOwnServer(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "here"), nil, 0o600); err != nil {
@@ -26,7 +27,7 @@ func TestOwnServer(t *testing.T) {
 		{[]string{"--dir", dir}, []int{exitFailed}},
 		{[]string{"--env", "GREETING", "--dir", dir}, []int{exitUsage}},
 	} {
-		for _, args := range [][]string{{"run", "-n", "20"}, {"sweep", "--levels", "1,2", "--visits", "1", "--block", window.String(), "--warmup", "0s", "-d", "1m"}} {
+		for _, args := range [][]string{{"run", "-n", "20"}, {"sweep", "--levels", "1,2", "--visits", "1", "--think", "5ms", "--block", window.String(), "--warmup", "0s", "-d", "1m"}} {
 			args = slices.Concat(args, tt.flags, []string{"--command", command, "http://{{addr}}/"})
 			var out, errs strings.Builder
 			if code := Main(t.Context(), args, Streams{&out, &errs}); !slices.Contains(tt.codes, code) && !starved(code, out.String()+errs.String()) {
@@ -39,7 +40,21 @@ func TestOwnServer(t *testing.T) {
 		t.Errorf("without a command: %v", err)
 	}
 	s = ownServer{Command: "./a {{addr}}", Env: []string{"A=b", "C=d"}, Dir: "x"}
-	if got := strings.Join(s.again(&fleetOptions{}), " "); got != "--command ./a {{addr}} --env A=b --env C=d --dir x" {
-		t.Errorf("again with %q", got)
+	const same = "--command ./a {{addr}} --env A=b --env C=d --dir x"
+	for _, tt := range []struct {
+		fleet fleetOptions
+		want  string
+	}{
+		{fleetOptions{}, same},
+		{fleetOptions{Workers: 2}, "--workers 2 " + same},
+		{fleetOptions{Fleet: "h:4222", Workers: 3, fleetSecurity: fleetSecurity{CA: "ca.pem", Insecure: true}}, "--fleet h:4222 --workers 3 --fleet-ca ca.pem --insecure-fleet " + same},
+		{fleetOptions{Fleet: "nats://me:secret@h", Workers: 3}, same},
+	} {
+		if got := strings.Join(s.again(&tt.fleet), " "); got != tt.want {
+			t.Errorf("again with %q, want %q", got, tt.want)
+		}
+	}
+	if got := strings.Join((&ownServer{}).again(&fleetOptions{Workers: 2}), " "); got != "--workers 2" {
+		t.Errorf("without a command again with %q", got)
 	}
 }

@@ -10,17 +10,18 @@ import (
 	"golang.org/x/term"
 
 	"contend/internal/secret"
+	"contend/internal/unit"
 	"contend/load"
 	"contend/metric"
 	"contend/report/page"
 )
 
-// progress shows how far something is: one line that is written over on a
-// terminal, a plain line now and then elsewhere.
+// progress shows how far something is: one line that is overwritten on a
+// terminal, otherwise a plain line now and then.
 type progress struct {
 	mu    sync.Mutex
 	w     io.Writer
-	width func() int // of the terminal, 0 where that is not known; nil: w is none
+	width func() int // of the terminal, 0 if not known; nil: w is not a terminal
 	begun time.Time
 	most  time.Duration // that it may take; 0: not known
 	last  time.Time
@@ -28,7 +29,7 @@ type progress struct {
 	done           float64
 	left           time.Duration // 0: not known
 	label, figures string
-	told           *told // likewise
+	told           *told // nil: no outlets
 	secrets        *secret.Book
 	live           *page.Live // nil: nobody asked for one
 	drawing        drawing    // of a run for it
@@ -45,7 +46,7 @@ func newProgress(w io.Writer) *progress {
 	p := &progress{w: w, begun: time.Now()}
 	if f, ok := bare(w).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.width = func() int {
-			width, _, _ := term.GetSize(int(f.Fd())) // 0 beside an error
+			width, _, _ := term.GetSize(int(f.Fd())) // 0 with an error
 			return width
 		}
 	}
@@ -113,7 +114,7 @@ func (p *progress) line() string {
 	return line + "  " + p.secrets.Hide(p.label+p.figures)
 }
 
-// far has the time since the begin, the share that is done and the time left; "": not known.
+// far has the time since the beginning, the share that is done and the time left; "": not known.
 func (p *progress) far() (elapsed, done, left string) {
 	since := time.Since(p.begun)
 	if p.done >= 0 {
@@ -148,7 +149,7 @@ func soFar(now load.Progress) string {
 	case 1:
 		text += ", 1 error"
 	default:
-		text += fmt.Sprintf(", %s errors", metric.Number(float64(n)))
+		text += fmt.Sprintf(", %s errors", unit.Count(n))
 	}
 	return text + each(now.Spread)
 }
@@ -160,7 +161,7 @@ func each(s *load.Spread) string {
 	}
 	text := fmt.Sprintf(", %d workers at %s", s.Generators, metric.Throughput.Format(s.LeastPerSec))
 	if s.MostPerSec > s.LeastPerSec {
-		text = fmt.Sprintf(", %d workers at %s to %s", s.Generators, metric.Number(s.LeastPerSec), metric.Throughput.Format(s.MostPerSec))
+		text = fmt.Sprintf(", %d workers at %s to %s", s.Generators, unit.Number(s.LeastPerSec), metric.Throughput.Format(s.MostPerSec))
 	}
 	switch {
 	case s.OddSilent:

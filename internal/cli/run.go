@@ -101,7 +101,7 @@ func (a *app) runOpened(ctx context.Context, opened load.Target, name string, pl
 	ended := sync.OnceValue(func() error { return protocol.Close(opened) })
 	err := a.run(ctx, name, plan, r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {
 		cell, err := driveOnce(ctx, opened, name, plan)
-		_ = ended() // what teardown measures is judged, too; its error is told at the end
+		_ = ended() // before the result is judged, as teardown measures as well; its error is reported at the end
 		load.Settle(opened, cell.Result)
 		return cell, err
 	})
@@ -159,16 +159,17 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 	}
 	cell.Plan.AllowErrors(expect.AllowedErrors(r.Expect, cell.Planned))
 	doc.AddRun(cell.Result)
-	if doc.Next = r.next(a, plan, name); cell.TooShort() {
-		doc.Next = a.again(slices.Concat(ofLength, ofFiles, []string{"--iterations", "-n"}), "-d", setting.Duration(defaultDuration))
+	if doc.Then(r.next(a, plan, name)); cell.TooShort() {
+		doc.Then(report.Step{Purpose: report.MeasureLonger,
+			Command: a.again(slices.Concat(ofLength, ofFiles, []string{"--iterations", "-n"}), "-d", setting.Duration(defaultDuration))})
 	}
-	doc.Settle = a.waiting(cell.Result)
+	doc.SettleBy(cmp.Or(a.waiting(cell.Result), a.withEnough(cell.Result)))
 	for _, text := range r.claims() {
 		doc.Expectations = append(doc.Expectations, expect.Expectation{Text: text})
 	}
 	doc.Expect()
 	err = a.finish(ctx, doc, &r.views, nil)
-	if said := a.summaries(context.WithoutCancel(ctx), r, cell.Result); said != nil { // of an interrupted run, too
+	if said := a.summaries(context.WithoutCancel(ctx), r, cell.Result); said != nil { // also for an interrupted run
 		if ctx.Err() != nil {
 			return &exitError{exitInterrupted, errors.Join(err, said)}
 		}
@@ -182,36 +183,38 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 
 // next is the command line that goes on after a run: a sweep of what was driven with another
 // concurrency or, in the open model, with other rates; or all designs in process.
-func (r *runSettings) next(a *app, plan load.Plan, target string) string {
+func (r *runSettings) next(a *app, plan load.Plan, target string) report.Step {
 	if r.script != nil {
-		return "" // what a sweep would drive is one load of it
+		return report.Step{} // what a sweep would drive is one load of it
 	}
 	switch scheme, _, _ := strings.Cut(target, ":"); scheme {
 	case "guard", "pipe":
-		return a.typed([]string{scheme})
+		return report.Step{Purpose: report.AllDesigns, Command: a.typed([]string{scheme})}
 	}
 	var own []string
+	purpose := report.FindBest
 	if plan.Pacer != nil {
-		own = []string{"--rate"}
+		own, purpose = []string{"--rate"}, report.FindRate
 	}
 	own = append(own, r.ownServer.again(&r.fleetOptions)...)
-	return a.next("sweep", own, r.alike, target)
+	return report.Step{Purpose: purpose, Command: a.next("sweep", own, r.alike, target)}
 }
 
 // waiting is the command line that waits for answers where none came in time, and until the
 // timeout; "": some came, or errors.
-func (a *app) waiting(r *load.Result) string {
+func (a *app) waiting(r *load.Result) report.Step {
 	if r.Completed+r.Wrong() > 0 || r.Planned == 0 || r.Stopped == load.Interrupted {
-		return ""
+		return report.Step{}
 	}
 	wait := cmp.Or(r.Plan.Timeout, slowest*(r.Plan.Duration+r.Plan.Grace))
-	return a.again(slices.Concat(ofLength, ofFiles, []string{"--grace"}), "-d", setting.Duration(2*wait), "--grace", setting.Duration(wait))
+	return report.Step{Purpose: report.MeasureLonger,
+		Command: a.again(slices.Concat(ofLength, ofFiles, []string{"--grace"}), "-d", setting.Duration(2*wait), "--grace", setting.Duration(wait))}
 }
 
 // slowest is how many times as long as nothing came an answer is waited for that no timeout ends.
 const slowest = 4
 
-// aboutStatus is a claim about the status, which is none about a figure.
+// aboutStatus is a claim about the status, which is not a metric.
 var aboutStatus = regexp.MustCompile(`^\s*status(?:[ _]code)?\s*==?\s*(\d{1,3})\s*$`)
 
 // checkExpected returns what is wrong with the claims: there is one arm, without a name.
@@ -222,7 +225,7 @@ func (r *runSettings) checkExpected() error {
 		if status := aboutStatus.FindStringSubmatch(text); status != nil {
 			errs = append(errs, setting.At(r, &r.Expect).Wrong("is %q, but a status is not a metric; use --expect-status %s to define a successful response", text, status[1]))
 		} else if err != nil {
-			errs = append(errs, setting.At(r, &r.Expect).Wrong("is %s", strings.TrimPrefix(err.Error(), "expectation ")))
+			errs = append(errs, setting.At(r, &r.Expect).Says("is ", errors.Unwrap(err)))
 		} else if arms := e.Arms(); len(arms) > 0 {
 			errs = append(errs, setting.At(r, &r.Expect).Wrong("is %q, but there is no variant %s here; expected a metric alone, as there is one target", text, arms[0]))
 		}
@@ -241,13 +244,13 @@ func driveOnce(ctx context.Context, opened load.Target, name string, plan load.P
 	if err != nil {
 		return trial.Cell{}, err
 	}
-	defer session.Close() // the result stands, whatever a VU says at its end
+	defer session.Close() // the result is final, whatever a VU reports at its end
 	return live.Drive(ctx, session, plan)
 }
 
-// openFor opens a target for one plan, and tries whether its server is there; open does
+// openFor opens a target for one plan, and checks whether its server responds; open does so
 // for one whose number of VUs is not known yet. Mistakes in its words are reported together
-// with those found before; only a server that cannot be reached is no mistake of usage.
+// with those found before; only a server that cannot be reached is not a mistake of usage.
 func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Plan, mistakes error) (load.Target, error) {
 	opener, err := a.newOpener()
 	if err != nil {
@@ -292,8 +295,8 @@ func (a *app) open(ctx context.Context, target protocol.Target, timeout time.Dur
 	return a.openFor(ctx, target, load.Plan{VUs: load.MaxVUs, Timeout: timeout}, mistakes)
 }
 
-// reach tries whether the server of a target is there, for the timeout of its
-// iterations at the most.
+// reach checks whether the server of a target responds, for at most the timeout
+// of its iterations.
 func reach(ctx context.Context, url string, opened load.Target, timeout time.Duration) error {
 	err := load.Reach(ctx, url, opened, timeout)
 	switch {
@@ -323,10 +326,10 @@ func (a *app) newOpener() (protocol.Opener, error) {
 	return protocol.Opener{Funcs: functions(), Surroundings: wire.Surroundings{Discard: append(me, discardCommand), Env: os.LookupEnv, Environ: os.Environ(), Secrets: a.secrets}}, err
 }
 
-// runSettings are what a run is asked for beside its target.
+// runSettings are the settings of a run other than its target.
 type runSettings struct {
 	load.Plan
-	Expect []string `flag:"expect" list:"repeat" words:"exit with code 3 unless this *claim* holds, such as 'p99 < 20ms' or 'errors < 0.1%'; repeatable"`
+	Expect []string `flag:"expect" list:"repeat" words:"exit with code 3 unless this *claim* holds, such as 'p99 < 20ms' or 'errors < 0.1%', about throughput, errors, p50, p95, p99, p99.9, max, mean, server memory or server CPU per op (all: contend explain --full metric); repeatable"`
 	Export string   `flag:"summary-export" words:"write the script's summary as JSON, in the form of k6, to this *file*"`
 	Stages string   `flag:"stages" words:"open model: *stages* in sequence, as in 100/10s,100-500/30s,500/1m"`
 	ownServer
@@ -334,8 +337,8 @@ type runSettings struct {
 	outlets
 	fleetOptions
 
-	warms  bool           // nothing is said of a warm-up, so that a pilot finds out how long one must be
-	script *script.Target // nil: there is none
+	warms  bool           // no warm-up is given, so that a pilot finds out how long one must be
+	script *script.Target // nil: none
 	alike  setting.Values // what a sweep is given to drive the same
 }
 
@@ -373,7 +376,7 @@ func (r *runSettings) plan(o *options) (load.Plan, error) {
 	return p, setting.FlagErrors(errors.Join(append(errs, p.Validate())...))
 }
 
-// defaultWindow is the measured window where neither its length nor a number of
+// defaultWindow is the measured window if neither its length nor a number of
 // iterations is given: what the stages leave after the warm-up, or 10 s.
 func defaultWindow(p load.Plan) (time.Duration, error) {
 	switch {

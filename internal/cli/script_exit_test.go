@@ -19,7 +19,7 @@ func scripted(ctx context.Context, t *testing.T, text string, flags ...string) (
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") }))
 	t.Cleanup(s.Close)
 	file := filepath.Join(t.TempDir(), "flow.js")
-	text = "import http from 'k6/http'; import { check } from 'k6';\nconst get = () => http.get(__ENV.BASE_URL);\n" + text
+	text = "import http from 'k6/http'; import { check, sleep } from 'k6';\nconst get = () => http.get(__ENV.BASE_URL);\n" + text
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestAnInterruptedScriptIsSummarised(t *testing.T) {
 	code, out, errs := scripted(ctx, t, `
 export const options = { vus: 1, duration: '1h' };
 export function setup() {}
-export default get;
+export default function () { get(); sleep(0.005); }
 export function teardown() { get(); console.log('TORN DOWN'); }
 export function handleSummary(data) { return { stdout: 'SUMMARY ' + (data.metrics.iterations.values.count > 0) + '\n' }; }`)
 	if code != exitInterrupted || !strings.Contains(out, "Interrupted, partial result") || !strings.Contains(out, "SUMMARY true") || !strings.Contains(out+errs, "TORN DOWN") {

@@ -32,8 +32,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 
-// The scripts call contend as a user does. Beside the usual commands of
-// testscript they have:
+// The scripts call contend as a user does. In addition to the usual commands of testscript they
+// have:
 //
 //	exits CODES program args…      run it, again where it was starved; the exit code is one of the
 //	                               CODES (0,4)
@@ -48,10 +48,10 @@ var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 //	json FILE PATH OP VALUE        compare a value of a document
 //	document FILE                  every result has the promised keys and adds up
 //
-// $FIXED and $ALONE are ports that servers can insist on, on Linux: the one on many
-// addresses of the loopback at once, the other on all of them.
+// $FIXED and $ALONE are ports that servers can insist on, on Linux: $FIXED on many addresses of
+// the loopback at once, $ALONE on all of them.
 func TestScripts(t *testing.T) {
-	fixed, alone := "", "" // elsewhere binds are not moved
+	fixed, alone := "", "" // on other systems binds are not moved
 	if runtime.GOOS == "linux" {
 		fixed, alone = testenv.HeldPort(t), testenv.HeldPort(t)
 	}
@@ -108,12 +108,12 @@ const window = 500 * time.Millisecond
 // itemsWindow is as much for an iteration of 100,000 items.
 func itemsWindow() time.Duration {
 	if testenv.Race {
-		return 4 * window
+		return 2 * window
 	}
-	return window
+	return window / 2
 }
 
-// homes are the variables that say where a user's folders are, on all systems, but for
+// homes are the variables that say where a user's folders are, on all systems, except
 // those that hide the others.
 var homes = []string{"HOME", "LocalAppData"}
 
@@ -134,7 +134,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// starved says whether a command failed because the machine had no time for it: nothing began in
+// starved reports whether a command failed because the machine had no time for it: nothing began in
 // time, or no answer arrived within one of several comparisons.
 func starved(code int, output string) bool {
 	output = strings.Join(strings.Fields(output), " ") // however it is wrapped
@@ -152,7 +152,7 @@ func checkCode(ts *testscript.TestScript, code int, want string) {
 	}
 }
 
-// process is a program that runs beside the script.
+// process is a program that runs next to the script.
 type process struct {
 	*exec.Cmd
 	stdout, stderr strings.Builder
@@ -271,7 +271,7 @@ func says(ts *testscript.TestScript, not bool, args []string) {
 	}
 }
 
-// valueOf is what stands at a path of a document, nil if there is nothing.
+// valueOf is the value at a path of a document, nil if the path does not exist.
 func valueOf(ts *testscript.TestScript, file, path string) (value any) {
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(file)), &value))
 	for key := range strings.SplitSeq(path, ".") {

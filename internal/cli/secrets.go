@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/experiment"
 	"contend/internal/secret"
 	"contend/report"
 )
@@ -27,6 +28,11 @@ func secretsOf(args, environment []string) *secret.Book {
 			b.LearnPair(value)
 		} else if i > 0 && slices.Contains(ofPairs, args[i-1]) {
 			b.LearnPair(word)
+		}
+		words, _ := experiment.SplitWords(word) // a mistake is told by whoever starts it
+		env, _ := experiment.Assigned(words)
+		for _, pair := range env {
+			b.LearnPair(pair)
 		}
 	}
 	for _, pair := range environment {

@@ -41,7 +41,7 @@ func TestSecretsAreNotWatched(t *testing.T) {
 	var out, said lines
 	var all sync.WaitGroup
 	all.Go(func() {
-		Main(t.Context(), []string{"run", "--ui", "--otlp", at, "--prometheus", "127.0.0.1:0", "-c", "1", "-d", "2500ms",
+		Main(t.Context(), []string{"run", "--ui", "--otlp", at, "--prometheus", "127.0.0.1:0", "-c", "1", "--think", "5ms", "-d", "2500ms",
 			"-H", "Authorization: Bearer " + marker, w.URL + "/?token=m4rker-2"}, Streams{&out, &said})
 	})
 	addresses := regexp.MustCompile(`(?s)page: (\S+/)\n.*Prometheus: (\S+)\n`)

@@ -2,10 +2,15 @@ package cli
 
 import (
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
+	"contend/load"
+	"contend/search"
 	"contend/setting"
+	"contend/sweep"
+	"contend/trial"
 )
 
 // Another process of this program is given what this one was: an element of a
@@ -35,5 +40,24 @@ func TestFlagArguments(t *testing.T) {
 	}
 	if !reflect.DeepEqual(read, given) {
 		t.Errorf("the other process reads %v, want %v", read, given)
+	}
+}
+
+// Tags cannot name a constant: each setting of a concurrency has to repeat load.MaxVUs.
+func TestConcurrencyHasOneBound(t *testing.T) {
+	found := 0
+	for _, s := range setting.Of(load.Plan{}, trial.Design{}, sweep.Design{}, search.Design{}, calibrateOptions{}, insideOptions{}) {
+		switch s.Name {
+		case "vus", "levels", "extend_to", "concurrency":
+		default:
+			continue
+		}
+		found++
+		if _, most, _ := strings.Cut(s.Allowed(), " to "); most != strconv.Itoa(load.MaxVUs) {
+			t.Errorf("%v: %s is at most %q, want %d", s.Struct, s.Name, most, load.MaxVUs)
+		}
+	}
+	if found != 7 {
+		t.Errorf("found %d settings of a concurrency, want 7", found)
 	}
 }

@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"contend/experiment"
 )
 
 // surroundings are what commands that are compared get, all or one of them.
 type surroundings struct {
-	Env []string `flag:"env" list:"repeat" words:"environment for the commands: *NAME=VALUE* for all, A:NAME=VALUE for one; repeatable"`
-	Dir []string `flag:"dir" list:"repeat" words:"working *folder* of the commands: PATH for all, A:PATH for one; repeatable"`
+	Env         []string      `flag:"env" list:"repeat" words:"environment for the commands: *NAME=VALUE* for all, A:NAME=VALUE for one; repeatable"`
+	Dir         []string      `flag:"dir" list:"repeat" words:"working *folder* of the commands: PATH for all, A:PATH for one; repeatable"`
+	StopTimeout time.Duration `flag:"stop-timeout" min:"0s" max:"1h" words:"time for the commands to end after SIGTERM, before they are killed (5s, and 1s for one that ignored it)"`
 }
 
-// add gives the arms' subjects what is meant for them, that for one after that for
-// all, and returns every mistake.
+// add gives the arms' subjects their variables, first those for all and then those
+// for one, and returns every mistake.
 func (s surroundings) add(arms []arm, subjects map[string]experiment.Subject) error {
 	var errs []error
 	for _, entry := range s.Env {
@@ -26,6 +28,7 @@ func (s surroundings) add(arms []arm, subjects map[string]experiment.Subject) er
 	}
 	for _, a := range arms {
 		one := subjects[a.name]
+		one.StopTimeout = s.StopTimeout
 		all, own := split(arms, a, s.Env)
 		one.Env = append(all, own...)
 		all, own = split(arms, a, s.Dir)

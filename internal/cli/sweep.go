@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"contend/finding"
 	"contend/load"
 	"contend/protocol"
 	"contend/report"
@@ -49,7 +50,7 @@ func newSweep(a *app) *cobra.Command {
 			if err := a.scriptOptions(cmd.Context(), &s.spec, s.given, bareScript); err != nil {
 				return usage(setting.FlagErrors(err))
 			}
-			err := errors.Join(setting.FlagErrors(a.longEnough(s.check())), a.pins.check("--command", s.Command != ""), setting.FlagErrors(s.fleetOptions.check()))
+			err := errors.Join(setting.FlagErrors(a.withLongEnough(s.check())), a.pins.check("--command", s.Command != ""), setting.FlagErrors(s.fleetOptions.check()))
 			subjects := subjectsOf(s.Command)
 			if err = errors.Join(err, a.checkSubjects(&s.fleetOptions, subjects)); err == nil {
 				if err := a.gatherFor(cmd.Context(), &s.fleetOptions, subjects); err != nil {
@@ -150,23 +151,24 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 	doc := newDocument("sweep")
 	defer told.endWith(doc)
 	if s.Command != "" {
-		doc.Arms = []report.Arm{{Name: "server", Does: s.Command}}
+		doc.Arms = []report.Arm{{Name: "server", Does: s.Command, URL: s.spec.url}}
 	}
 	s.design.Pilot, s.search.Pilot = true, true
 	s.design.Widen, s.search.Widen = o.Placement.Widen, o.Placement.Widen
+	o.Warn = func(w finding.Warning) { doc.Notes = append(doc.Notes, w.Text) }
 	arm := s.ownServer.arm(s.spec.target(), o)
 	up, err := measure(arm, doc, p)
 	doc.Environment.CPUs = report.PlacedOn(a.pins.process.Layout)
 	p.clear()
-	if mistake := a.mistaken(err); mistake != nil {
+	if mistake := mistaken(err); mistake != nil {
 		return mistake
 	}
 	if err != nil && ctx.Err() == nil {
 		doc.Fail(err)
 	}
-	doc.Next = s.next(a, doc)
+	doc.Then(s.next(a, doc))
 	if up != nil {
-		doc.Next = a.longer(up.Needs)
+		doc.Then(a.longer(up.Needs))
 	}
 	err = a.finish(ctx, doc, &s.views, err)
 	if up != nil && !s.page() { // which says it
@@ -177,26 +179,29 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 
 // next is the command line that goes on after a sweep: a run at what it found or, of a server
 // that only lives for it, a search for the highest rate; "" where nothing was found.
-func (s *sweepFlags) next(a *app, doc *report.Document) string {
+func (s *sweepFlags) next(a *app, doc *report.Document) report.Step {
 	given := s.spec.given.Over(s.given.Only(ofPlan("pacer"), setting.InFlags))
 	for _, c := range doc.Curves {
 		switch {
-		case c.Recommended() == nil:
+		case c.Recommended() == nil || c.Interrupted:
 		case s.Command != "":
-			return a.next("sweep", append([]string{"--rate"}, s.ownServer.again(&s.fleetOptions)...), given, s.spec.url)
+			return report.Step{Purpose: report.FindRate,
+				Command: a.next("sweep", append([]string{"--rate"}, s.ownServer.again(&s.fleetOptions)...), given, s.spec.url)}
 		default:
-			return a.next("run", []string{"-c", strconv.Itoa(int(c.Recommended().N.Value))}, given, s.spec.url)
+			return report.Step{Purpose: "measure that level alone",
+				Command: a.next("run", append([]string{"-c", strconv.Itoa(int(c.Recommended().N.Value))}, s.fleetOptions.again()...), given, s.spec.url)}
 		}
 	}
 	for _, r := range doc.Searches {
 		switch {
 		case r.Found == nil:
 		case s.Command != "":
-			return a.next("sweep", s.ownServer.again(&s.fleetOptions), given, s.spec.url)
+			return report.Step{Purpose: report.FindBest, Command: a.next("sweep", s.ownServer.again(&s.fleetOptions), given, s.spec.url)}
 		default:
 			rate := fmt.Sprintf("%s:%g", r.Design.Arrivals, r.HeldPerSec)
-			return a.next("run", []string{"--rate", strings.TrimPrefix(rate, "constant:"), "-c", strconv.Itoa(r.Found.Concurrency), "-d", "30s"}, given, s.spec.url)
+			return report.Step{Purpose: "see the response times at that rate in full",
+				Command: a.next("run", append([]string{"--rate", strings.TrimPrefix(rate, "constant:"), "-c", strconv.Itoa(r.Found.Concurrency), "-d", "30s"}, s.fleetOptions.again()...), given, s.spec.url)}
 		}
 	}
-	return ""
+	return report.Step{}
 }

@@ -36,9 +36,12 @@ func oneTarget(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%q is a command; pass it with --command, and the URL that it serves as the target: %s --command '%[1]s' http://{{addr}}/", args[0], cmd.CommandPath())
 }
 
-// taken names the flag for a number or a time that has a URL as its value, because its own was
-// forgotten; "": there is none.
+// taken names the flag for a number or a time that consumed a URL as its value, or the switch whose name is
+// that of a flag with a value in contend run; "": there is neither.
 func taken(cmd *cobra.Command) (text string) {
+	if rate := cmd.Flags().Lookup("rate"); rate != nil && rate.Changed && rate.NoOptDefVal != "" {
+		return ": --rate takes no value here, as sweep finds the highest rate; contend run --rate N drives one"
+	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if value := f.Value.String(); strings.Contains(value, "://") && !strings.HasPrefix(f.Value.Type(), "string") {
 			text = fmt.Sprintf(": --%s consumed %s as its value", f.Name, value)

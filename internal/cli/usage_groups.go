@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"contend/count"
 	"contend/load"
 	"contend/protocol"
 	"contend/search"
@@ -19,8 +20,9 @@ import (
 	"contend/trial"
 )
 
-// The headings under which flags stand in help, beside those of protocols.
+// The headings of flags in help, except those of protocols.
 const (
+	mostUsedHeading   = "Most used"
 	loadHeading       = "Load"
 	targetHeading     = "Target"
 	comparisonHeading = "Comparison"
@@ -30,19 +32,26 @@ const (
 	outputHeading     = "Output"
 )
 
-// headings returns all of them, those of common flags first.
-func headings() []string {
-	return slices.Concat([]string{loadHeading, comparisonHeading, sweepHeading, rateHeading, outputHeading, targetHeading, serversHeading}, protocol.Protocols())
+// mostUsed are the flags that most command lines are made of, as help shows them first.
+var mostUsed = []string{
+	"concurrency", "duration", "iterations", "rate", "levels", "method", "header", "data", "url", "command", "revisions",
+	"metric", "why", "objective", "expect", "output", "html",
 }
 
-// A flag stands under the section that it has in files, under its protocol, or under what
-// the struct is about that it is of.
+// headings returns all of them, those of common flags first.
+func headings() []string {
+	return slices.Concat([]string{mostUsedHeading, loadHeading, comparisonHeading, sweepHeading, rateHeading, outputHeading, targetHeading, serversHeading}, protocol.Protocols())
+}
+
+// A flag is listed under the section that it has in files, under its protocol, or under
+// the subject of its struct.
 var (
 	headingOfSection = map[string]string{"load": loadHeading, "compare": comparisonHeading, "sweep": sweepHeading}
 	headingOfStruct  = map[reflect.Type]string{
 		reflect.TypeFor[load.Plan]():       loadHeading,
 		reflect.TypeFor[runSettings]():     loadHeading,
 		reflect.TypeFor[trial.Design]():    comparisonHeading,
+		reflect.TypeFor[count.Design]():    comparisonHeading,
 		reflect.TypeFor[compareOptions]():  comparisonHeading,
 		reflect.TypeFor[stackFiles]():      comparisonHeading,
 		reflect.TypeFor[sweep.Design]():    sweepHeading,
@@ -73,6 +82,8 @@ const headingKey = "heading"
 func headingOf(s setting.Setting) string {
 	section, _, ofSection := strings.Cut(s.Path, ".")
 	switch {
+	case slices.Contains(mostUsed, s.Flag):
+		return mostUsedHeading
 	case ofSection:
 		return headingOfSection[section]
 	case s.Path == "":
@@ -142,6 +153,14 @@ var beforeWords = regexp.MustCompile(`^ +(-\w, )?--.*? {3,}`)
 func flagsUnder(cmd *cobra.Command, heading string) *pflag.FlagSet {
 	set := pflag.NewFlagSet(heading, pflag.ContinueOnError)
 	set.SortFlags = false
+	if heading == mostUsedHeading {
+		for _, name := range mostUsed {
+			if f := cmd.Flags().Lookup(name); f != nil {
+				set.AddFlag(f)
+			}
+		}
+		return set
+	}
 	for _, letter := range []bool{true, false} {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if slices.Equal(f.Annotations[headingKey], []string{heading}) && (f.Shorthand != "") == letter {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// grouped are the commands whose flags stand under headings.
+// grouped are the commands whose help has headings for flags.
 func grouped() []*cobra.Command {
 	a := &app{}
 	return []*cobra.Command{newRun(a), newCompare(a), newSweep(a), newInit(a)}
@@ -45,20 +45,20 @@ func TestEveryFlagHasAHeading(t *testing.T) {
 	}
 }
 
-// Flags stand where they are looked for.
+// Flags are listed where people look for them.
 func TestHeadings(t *testing.T) {
 	commands := map[string]*cobra.Command{}
 	for _, cmd := range grouped() {
 		commands[cmd.Name()] = cmd
 	}
 	for _, tt := range []struct{ command, flag, heading string }{
-		{"run", "concurrency", "Load"}, {"run", "rate", "Load"}, {"run", "duration", "Load"}, {"run", "expect", "Load"},
-		{"run", "header", "Target"}, {"run", "data", "Target"}, {"run", "method", "HTTP"}, {"run", "mode", "WebSocket"},
+		{"run", "concurrency", "Most used"}, {"run", "rate", "Most used"}, {"run", "duration", "Most used"}, {"run", "expect", "Most used"},
+		{"run", "header", "Most used"}, {"run", "data", "Most used"}, {"run", "method", "Most used"}, {"run", "think", "Load"}, {"run", "check", "Target"}, {"run", "requests", "HTTP"}, {"run", "mode", "WebSocket"},
 		{"run", "proto", "gRPC"}, {"run", "until", "TCP"}, {"run", "json", "Output"}, {"run", "generator-cpus", "Servers and CPUs"},
-		{"compare", "concurrency", "Load"}, {"compare", "duration", "Comparison"}, {"compare", "margin", "Comparison"},
-		{"compare", "seed", "Comparison"}, {"compare", "url", "Servers and CPUs"}, {"compare", "revisions", "Servers and CPUs"},
-		{"sweep", "duration", "Sweep"}, {"sweep", "rate", "Sweep"}, {"sweep", "objective", "Highest rate"}, {"sweep", "seed", "Sweep"},
-		{"init", "output", "Output"},
+		{"compare", "concurrency", "Most used"}, {"compare", "duration", "Most used"}, {"compare", "margin", "Comparison"},
+		{"compare", "seed", "Comparison"}, {"compare", "url", "Most used"}, {"compare", "env", "Servers and CPUs"},
+		{"sweep", "duration", "Most used"}, {"sweep", "rate", "Most used"}, {"sweep", "precision", "Highest rate"}, {"sweep", "seed", "Sweep"},
+		{"init", "output", "Most used"},
 	} {
 		if got := commands[tt.command].Flags().Lookup(tt.flag).Annotations[headingKey]; !slices.Equal(got, []string{tt.heading}) {
 			t.Errorf("--%s of %s stands under %q, want %s", tt.flag, tt.command, got, tt.heading)
@@ -66,7 +66,7 @@ func TestHeadings(t *testing.T) {
 	}
 }
 
-// Help says all that there is to say of a flag, in lines that fit a terminal but for examples.
+// Help says everything about a flag, in lines that fit a terminal, except for examples.
 func TestHelpIsNotCut(t *testing.T) {
 	blank := strings.NewReplacer(" ", "", "\n", "")
 	all(t, func(t *testing.T, cmd *cobra.Command) {
@@ -88,7 +88,7 @@ func TestHelpIsNotCut(t *testing.T) {
 	})
 }
 
-// A word that is too wide is broken behind commas only.
+// A word that is too wide is broken after commas only.
 func TestWrapped(t *testing.T) {
 	for _, tt := range []struct {
 		text string

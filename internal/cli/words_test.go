@@ -2,10 +2,7 @@ package cli
 
 import (
 	"bytes"
-	"go/parser"
-	"go/token"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -68,35 +65,11 @@ func TestWordsNotSaidInDocs(t *testing.T) {
 	}
 }
 
-// Nor have the comments of packages, which may have the names that things have in code.
-func TestWordsNotSaidOfPackages(t *testing.T) {
-	not, packages := notToSay("plain words"), 0
-	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".go" {
-			return err
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.PackageClauseOnly|parser.ParseComments)
-		if err != nil || f.Doc == nil {
-			return err
-		}
-		packages++
-		for line := range strings.Lines(f.Doc.Text()) {
-			if found := saidIn(line, not); len(found) > 0 {
-				t.Errorf("%s: %q in %s", path, found, line)
-			}
-		}
-		return nil
-	})
-	if err != nil || packages < 50 {
-		t.Errorf("%d packages have a comment: %v", packages, err)
-	}
-}
-
-// inCode matches what is no prose: fenced and indented blocks, code, where a link leads, and
-// headings that are the name of a key.
+// inCode matches what is not prose: fenced and indented blocks, code, where a link leads,
+// and headings that are the name of a key.
 var inCode = regexp.MustCompile("(?m)^ *```(?s:.*?)^ *```$|^ {4,}\\S.*$|`[^`]+`|\\]\\([^)]*\\)|^#+ [a-z_]+$")
 
-// blanked has nothing but the lines of a text.
+// blanked has only the line breaks of a text.
 func blanked(text string) string { return strings.Repeat("\n", strings.Count(text, "\n")) + " " }
 
 // A page is read outside of code only, and all of it.
@@ -142,13 +115,10 @@ func TestWhatMayBeSaid(t *testing.T) {
 var staying = regexp.MustCompile("^\\$ .*|\"[^\"]*\"|'[^']*'|`[^`]*`|" +
 	`[\w-]*[./_={}-]+[\w./_={}-]*|\w+:\w[\w:]*|:\d+:\d+: \w+|\bkeys? \w+(, \w+)*|(expected|built in are) \w+(, \w+)*(,| or) \w+`)
 
-// notToSay matches the words that terminology.md says not to say, of all terms or of those named.
-func notToSay(terms ...string) *regexp.Regexp {
+// notToSay matches the words that terminology.md says not to say.
+func notToSay() *regexp.Regexp {
 	var not []string
 	for _, term := range docs.Read().Terms {
-		if len(terms) > 0 && !slices.Contains(terms, term.Names[0]) {
-			continue
-		}
 		for _, word := range term.Not {
 			not = append(not, regexp.QuoteMeta(strings.TrimSuffix(word, "s")))
 		}

@@ -33,7 +33,7 @@ import (
 // An Event is what counters count, by its name in documents.
 type Event string
 
-// What can be counted: all but page faults by counters of the processor.
+// The events that can be counted: all but page faults by counters of the processor.
 const (
 	Instructions       Event = "instructions"        // in user space
 	KernelInstructions Event = "kernel_instructions" // in the kernel, on behalf of the thread
@@ -42,6 +42,12 @@ const (
 	CacheMisses        Event = "cache_misses"        // of the last level, in user space
 	BranchMisses       Event = "branch_misses"       // mispredicted, in user space
 	PageFaults         Event = "page_faults"         // in user space
+)
+
+// SystemCall begins the event of a system call, such as SystemCall + "write"; SystemCalls are all of them.
+const (
+	SystemCall        = "system_call_"
+	SystemCalls Event = SystemCall + "s"
 )
 
 // What is sampled, and named by an [UnavailableError]; no counter counts it.
@@ -68,8 +74,8 @@ func (e *UnavailableError) Error() string {
 	return fmt.Sprintf("%s cannot be %s: %s; %s", e.Event, verb, e.Reason, e.Advice)
 }
 
-// InShort is an error without what it is of, which the place says where it stands: the reason and
-// the advice of an [UnavailableError], and else its text.
+// InShort is an error without its subject, which the reader knows from the context: the reason
+// and the advice of an [UnavailableError], and else its text.
 func InShort(err error) string {
 	if unavailable, ok := errors.AsType[*UnavailableError](err); ok {
 		return unavailable.Reason + ": " + unavailable.Advice
@@ -90,27 +96,28 @@ type Counters struct {
 	begin  reading
 }
 
-// Children opens counters of what the calling thread does and starts from now on,
-// its threads and processes and theirs. The caller's goroutine is locked to that
-// thread, which shows no more than what it started if it sleeps while they count.
+// Children opens counters of what the calling thread does and starts after the
+// call, its threads and processes and theirs. The caller's goroutine is locked to
+// that thread, which shows no more than what it started if it sleeps while they
+// count.
 //
-// An error is an [UnavailableError] where the machine or its owner is the reason.
+// An error is an [UnavailableError] if the machine or its owner is the reason.
 func Children(events ...Event) (*Counters, error) {
 	return Threads(func() ([]int, error) { return []int{0}, nil }, events...)
 }
 
-// Own opens counters of this process: its threads, and what they start from now on.
-// The errors are those of Threads.
+// Own opens counters of this process: its threads, and what they start after the
+// call. The errors are those of Threads.
 func Own(events ...Event) (*Counters, error) {
 	return Threads(ownThreads, events...)
 }
 
 // Threads opens counters of the threads that list returns and of all that these
-// start from now on. It calls list again when the counters are open, and starts over
-// if a thread has come meanwhile, which may or may not have inherited them.
+// start after the call. It calls list again when the counters are open, and starts
+// over if a thread has come in between, which may or may not have inherited them.
 //
 // The error is that of list, an [UnavailableError], says that threads came during
-// every attempt, or wraps os.ErrProcessDone when none of them lives and EMFILE when
+// every attempt, or wraps os.ErrProcessDone if no thread is alive and EMFILE if
 // files ran out.
 func Threads(list func() ([]int, error), events ...Event) (*Counters, error) {
 	if len(events) == 0 {

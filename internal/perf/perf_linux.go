@@ -20,11 +20,14 @@ const (
 	notInUser   = unix.PerfBitExcludeUser | unix.PerfBitExcludeHv
 )
 
-// attributes says how the kernel is asked for an event (include/uapi/linux/perf_event.h).
-var attributes = map[Event]struct {
+// attributes say how the kernel is asked for an event (include/uapi/linux/perf_event.h).
+type attributes struct {
 	kind        uint32
 	which, bits uint64
-}{
+}
+
+// known are those of all events but system calls.
+var known = map[Event]attributes{
 	Instructions:       {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_INSTRUCTIONS, notInKernel},
 	KernelInstructions: {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_INSTRUCTIONS, notInUser},
 	Cycles:             {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES, notInKernel},
@@ -34,11 +37,11 @@ var attributes = map[Event]struct {
 	PageFaults:         {unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_PAGE_FAULTS, notInKernel},
 }
 
-// check returns an error if an event is none.
+// check returns an error if an event is not valid.
 func check(events []Event) error {
 	for _, event := range events {
-		if _, ok := attributes[event]; !ok {
-			return fmt.Errorf("perf: event is %q; expected %v", event, slices.Sorted(maps.Keys(attributes)))
+		if _, ok := attributesOf(event); !ok {
+			return fmt.Errorf("perf: event is %q; expected %v", event, slices.Sorted(maps.Keys(known)))
 		}
 	}
 	return nil
@@ -83,7 +86,7 @@ func (g *group) openAll(thread int, events []Event) error {
 
 // open opens one more counter of the group.
 func (g group) open(thread int, event Event) (fd int, err error) {
-	a := attributes[event]
+	a, _ := attributesOf(event)
 	attr := unix.PerfEventAttr{
 		Type:        a.kind,
 		Size:        uint32(unsafe.Sizeof(unix.PerfEventAttr{})),

@@ -54,7 +54,7 @@ func (s *Sampler) refused(thread int, err error) error {
 // denied gives the reason of an EACCES, and advice.
 func denied(event Event, thread, level int) (reason, advice string) {
 	most := 2 // the highest level at which users may count their own
-	if a, counted := attributes[event]; event == KernelTime || counted && a.bits&unix.PerfBitExcludeKernel == 0 {
+	if a, counted := attributesOf(event); event == KernelTime || counted && a.bits&unix.PerfBitExcludeKernel == 0 {
 		most = 1
 	}
 	if level > most {
@@ -69,7 +69,7 @@ func denied(event Event, thread, level int) (reason, advice string) {
 // say.
 func paranoid() int { return setting(paranoidFile, 2) }
 
-// setting reads a number from a file of the kernel's settings, if it is there.
+// setting reads a number from a file of the kernel's settings, if it exists.
 func setting(file string, otherwise int) int {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -19,24 +19,24 @@ import (
 // for Open.
 type Config struct {
 	// URL is grpc://host:port/package.Service/Method, or grpcs:// for TLS. A dot
-	// before Method is accepted too.
+	// before Method is also accepted.
 	URL string `json:"target" file:"url" flag:"-"`
 	// Data is the request message as protobuf JSON; empty means {}. For a method
 	// whose client streams it may be several messages, as a JSON array or one
 	// after another, which are sent in turn.
 	Data wire.Bytes `file:"data"`
-	// Messages is how many messages an iteration sends when the client streams;
-	// 0 means each of Data's once, or one if Stream is PerVU. Of a server stream it is
-	// how many an iteration reads before it ends the call; 0 means all. It does
-	// not apply to unary methods.
+	// Messages is how many messages an iteration sends when the client streams; 0
+	// means each of Data's once, or one if Stream is PerVU. For a server stream it is
+	// how many an iteration reads before it ends the call; 0 means all. It does not
+	// apply to unary methods.
 	Messages int `file:"messages" min:"0" words:"gRPC streams: *number* of messages to send per iteration, or to read from a server stream"`
 	// Stream PerVU keeps one bidirectional stream per VU open: an iteration is
 	// Messages messages with their answers, not a call. Nothing but the failure of
 	// an iteration ends the stream; the next iteration opens another.
 	Stream Stream `file:"stream" oneof:"per-iteration,per-vu" default:"per-iteration" words:"gRPC: *per-vu* keeps a bidirectional stream open across iterations"`
-	// Deadline is what the server is told (grpc-timeout) instead of the
-	// iteration's timeout; zero means the same. Only if there is no timeout it
-	// bounds the iteration too. It does not apply to a stream PerVU.
+	// Deadline is announced to the server (grpc-timeout) instead of the iteration's
+	// timeout; zero means the same. It bounds the iteration only if there is no
+	// timeout. It does not apply to a stream PerVU.
 	Deadline time.Duration `file:"deadline" min:"0s" words:"gRPC: deadline to announce to the server instead of the timeout"`
 	// Metadata is sent with every call. Keys are lower-case; a key that ends
 	// in -bin has binary values. No error repeats a value: it may be a secret.
@@ -52,13 +52,15 @@ type Config struct {
 	// TLS is used with grpcs:// only.
 	TLS wire.TLS
 	// Dial opens a connection instead of the operating system, as through a proxy; TLS, if
-	// any, is spoken over what it returns.
+	// any, runs over what it returns.
 	Dial func(ctx context.Context) (net.Conn, error)
 	// ExpectCode is the gRPC status code of a right answer, 0 (OK) to 16.
 	ExpectCode int `file:"expect_status" min:"0" max:"16"`
 	// OwnCores says that a server on this machine does not need the cores that
 	// this process may use, so that event loops can have them all.
 	OwnCores bool
+	// Slower multiplies the time that the server has to describe its method; 0 means 1.
+	Slower int
 	// MaxMessage is the largest message of the server that is taken, in bytes; a
 	// larger one is an error of kind protocol. 0 means 4 MiB, as in every gRPC
 	// library.

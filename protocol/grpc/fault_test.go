@@ -19,7 +19,7 @@ import (
 	"contend/protocol/wire/wiretest"
 )
 
-// Who has the server asked for the method is told why there is no connection, and so is who dials.
+// An error of a look-up of the method, or of dialling, says why connecting failed.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	authority, certificate := wiretest.Authority(), wiretest.Certificate()
@@ -122,6 +122,18 @@ func TestSilentAtStart(t *testing.T) {
 	}
 }
 
+// A server that is slower, as under a simulator, is not given up after 2 s.
+func TestReflectionWaitsForASlowServer(t *testing.T) {
+	t.Parallel()
+	cfg := config(wiretest.Listen(t, wiretest.Hang), wire.PerVU)
+	cfg.Slower, cfg.ProtoFiles = 50, nil
+	ctx, cancel := context.WithTimeout(t.Context(), reflectionTimeout+500*time.Millisecond)
+	defer cancel()
+	if _, err := New(ctx, cfg); err == nil || ctx.Err() == nil {
+		t.Errorf("given up before the time was over: %v", err)
+	}
+}
+
 // httpServer serves HTTP/1.1.
 func httpServer(t *testing.T) string {
 	t.Helper()
@@ -156,7 +168,7 @@ func TestAwayAndPatient(t *testing.T) {
 	vu := newVU(t, open(t, config(address, wire.Shared)), 0)
 	running.Stop()
 	for range 2 {
-		vu.Do(t.Context()) // closed or refused; the channel is down from now on
+		vu.Do(t.Context()) // closed or refused; now the channel is down
 	}
 	vu.(load.TimeoutSetter).SetTimeout(time.Millisecond)
 	_, err := vu.Do(t.Context())

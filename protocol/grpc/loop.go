@@ -34,14 +34,15 @@ func (t *Target) Loops(vus int) (int, string) {
 	return wire.Loops(near, vus, t.sharing.Pool()), ""
 }
 
-// NewLoop makes an event loop. Of shared connections it has its part, and its
+// NewLoop makes an event loop. It has its part of shared connections, and its
 // VUs share that part evenly.
 func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, error) {
 	ids := make([]int, 0, part.Len(part.VUs))
 	for id := part.Index; id < part.VUs; id += part.Of {
 		ids = append(ids, id)
 	}
-	l := &callLoop{call: loopCall{call: t.call, authority: t.dialer.hostPort, metadata: t.metadata, maxMessage: t.dialer.maxMessage}}
+	l := &callLoop{call: loopCall{call: t.call, authority: t.dialer.hostPort, metadata: t.metadata, maxMessage: t.dialer.maxMessage,
+		keeps: t.sharing.Sharing != wire.PerIteration}}
 	l.call.build(0)
 	var err error
 	l.Loop, err = loop.New(ctx, loop.Config{
@@ -50,7 +51,7 @@ func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, er
 		VUs:         ids,
 		Connections: part.Len(t.sharing.Pool()),
 		New:         func(vus []int) loop.Conversation { return newConversation(&l.call, len(vus)) },
-		CloseEach:   t.sharing.Sharing == wire.PerIteration,
+		CloseEach:   !l.call.keeps,
 	})
 	if err != nil {
 		return nil, err
@@ -77,6 +78,7 @@ type loopCall struct {
 	authority  string
 	metadata   map[string][]string
 	maxMessage int
+	keeps      bool // connections, from call to call
 	timeout    time.Duration
 	request    *h2.Request
 }

@@ -22,8 +22,8 @@ type conversation struct {
 	answers []answer // by slot
 	slots   loop.Slots
 	outcome load.Outcome // of the latest answer; here to spare an allocation per answer
-	// now is when the first call since the last bytes received was begun, and
-	// that of the others too: only the kind of a reset depends on it.
+	// now is when the first call since the last bytes received was begun, and is
+	// used for the others as well: only the kind of a reset depends on it.
 	now     time.Time
 	stamped bool
 }
@@ -52,7 +52,7 @@ func (c *conversation) Start(out []byte, slot int) []byte {
 	return c.conn.Start(out, slot, c.call.request)
 }
 
-// Repeat makes a call once more of which the server has done nothing.
+// Repeat makes a call again that the server did not process.
 func (c *conversation) Repeat(out []byte, slot int) []byte {
 	return c.conn.Start(out, slot, c.call.request)
 }
@@ -116,6 +116,9 @@ func (c *conversation) End(slot int, err error) {
 		Failed:   a.code != int(c.call.expect),
 		Detail:   a.detail,
 		BytesOut: c.call.call.request.size,
+	}
+	if c.call.keeps {
+		c.outcome.Parted = c.conn.Parted()
 	}
 	if a.code == int(codes.OK) {
 		c.outcome.BytesIn, c.outcome.BodyIn = a.size, a.size

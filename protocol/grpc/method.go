@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -31,8 +32,8 @@ type typeResolver interface {
 // protoFiles is the setting that a method is described with.
 var protoFiles = setting.Pick(setting.Of(Config{}), "proto")[0]
 
-// findMethod resolves the method of a by cfg's .proto files or, if there are
-// none, by asking the server behind d.
+// findMethod resolves the method of a by cfg's .proto files or, without any, by
+// asking the server that d reaches.
 func findMethod(ctx context.Context, d dialer, a address, cfg Config) (method, error) {
 	var (
 		service protoreflect.ServiceDescriptor
@@ -42,7 +43,7 @@ func findMethod(ctx context.Context, d dialer, a address, cfg Config) (method, e
 	if len(cfg.ProtoFiles) > 0 {
 		service, types, err = serviceFromFiles(ctx, a.service, cfg)
 	} else {
-		service, types, err = serviceFromServer(ctx, d, a.service)
+		service, types, err = serviceFromServer(ctx, d, a.service, reflectionTimeout*time.Duration(max(1, cfg.Slower)))
 	}
 	if err != nil {
 		return method{}, err

@@ -9,8 +9,8 @@ import (
 	"contend/protocol/wire"
 )
 
-// Validate returns every mistake in what is asked for that can be seen without
-// opening anything, but for those that New finds.
+// Validate returns every mistake that can be seen without opening anything,
+// except those that New finds.
 func (c *Config) Validate() error {
 	_, err := c.metadataOf()
 	return errors.Join(c.Common.Check(c.Data), err)
@@ -31,7 +31,7 @@ func Open(ctx context.Context, c Config, around wire.Surroundings) (load.Target,
 	if credentials := m.Auth.Value(); credentials != "" {
 		c.Metadata["authorization"] = []string{credentials}
 	}
-	c.TLS, c.OwnCores = m.TLS, around.OwnCores
+	c.TLS, c.OwnCores, c.Slower = m.TLS, around.OwnCores, around.Slower
 	if a, err := parseAddress(c.URL); err == nil { // New finds the same mistake
 		p, err := around.Proxy(&url.URL{Scheme: "grpc", Host: a.hostPort})
 		if err != nil {

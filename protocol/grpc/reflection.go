@@ -29,9 +29,9 @@ const (
 // reflectionTimeout bounds the look-up of a method, connecting included.
 const reflectionTimeout = 2 * time.Second
 
-// serviceFromServer asks the server over a connection of its own.
-func serviceFromServer(ctx context.Context, d dialer, name protoreflect.FullName) (service protoreflect.ServiceDescriptor, types typeResolver, err error) {
-	ctx, cancel := context.WithTimeout(ctx, reflectionTimeout)
+// serviceFromServer asks the server over a connection of its own, for so long at most.
+func serviceFromServer(ctx context.Context, d dialer, name protoreflect.FullName, timeout time.Duration) (service protoreflect.ServiceDescriptor, types typeResolver, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	l, err := d.open(ctx)
 	if err != nil {

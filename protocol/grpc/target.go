@@ -12,9 +12,9 @@
 //
 // An iteration is one call, whatever it streams, and one operation. Bytes are
 // those of the encoded messages. Phases.FirstByte is the time from sending the
-// first message to having the first one received, or the status if there is
-// none: grpc-go shows nothing earlier without much work for every call. The
-// kinds of methods:
+// first message to having received the first response, or a status without one:
+// grpc-go shows nothing earlier without much work for every call. The kinds of
+// methods:
 //
 //   - unary: one message, one response;
 //   - a client stream: Config.Messages are sent, then the one response is read.
@@ -57,10 +57,11 @@ type Target struct {
 	engine   wire.Engines
 	ownCores bool
 	metadata metadata.MD
-	held     bool // streams, by their VUs
+	held     bool // each VU holds one stream for all of its iterations
 
-	mu    sync.Mutex
-	pool  []*channel // opened for the first VU: event loops have connections of their own
+	mu   sync.Mutex
+	pool []*channel // opened for the first VU: event loops have connections of their own
+	// haste is set once a stream took too long to end in good order: the others are then ended at once.
 	haste atomic.Bool
 	// away is when a connection was last waited for in vain, in Unix nanoseconds.
 	away atomic.Int64
@@ -68,15 +69,18 @@ type Target struct {
 
 var _ load.Reacher = (*Target)(nil)
 
+// Multiplexes reports whether callers share connections.
+func (t *Target) Multiplexes() bool { return t.sharing.Pool() > 0 }
+
 // connectWait bounds how long NewVU waits for connections. One that comes later
 // is waited for by the iterations.
 const connectWait = 2 * time.Second
 
 // New finds the method and encodes the messages. With ProtoFiles it needs no
-// server: one that is not there, or not yet, is counted by the iterations.
-// Without them the server is asked, for at most 2 s; an error whose chain holds
-// a *errkind.Error says why it could not be reached. Any other error joins a
-// *setting.Mistake for everything that is wrong with cfg.
+// server: a missing one is counted by the iterations. Without them the server
+// is asked, for at most 2 s; an error whose chain holds a *errkind.Error says
+// why it could not be reached. Any other error joins a *setting.Mistake for
+// everything that is wrong with cfg.
 func New(ctx context.Context, cfg Config) (*Target, error) {
 	address, err := parseAddress(cfg.URL)
 	dialer, tlsErr := newDialer(address, cfg)
@@ -111,8 +115,8 @@ func (t *Target) shared(ctx context.Context, id int) (*channel, error) {
 	return t.pool[id%len(t.pool)], nil
 }
 
-// connect returns a channel that is connected or has had its time to be. Where
-// one waited in vain, the others do not wait each in turn.
+// connect returns a channel after it is connected, or after connectWait. While the last such wait was
+// in vain, further calls do not wait, so that the waits of many VUs do not add up.
 func (t *Target) connect(ctx context.Context) (*channel, error) {
 	l, err := t.dialer.new()
 	if err != nil {

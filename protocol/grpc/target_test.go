@@ -25,7 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
+	_ = flag.Set("test.parallel", "24") // these tests wait more than they compute
 	goleak.VerifyTestMain(m)
 }
 
@@ -40,6 +40,7 @@ func config(address string, mode wire.Sharing) Config {
 
 func open(t testing.TB, cfg Config) *Target {
 	t.Helper()
+	cfg.Slower = 30 // a busy machine, too, has time to describe methods
 	target, err := New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -101,8 +102,8 @@ func checkOutcome(t *testing.T, got load.Outcome, err error, mode wire.Sharing) 
 		t.Errorf("got %+v, %v; want a right answer", got, err)
 		return
 	}
-	// The request is field 1, varint 1: 2 bytes. The answer's text is 21
-	// characters and the count's 1 to 3 digits, behind 2 bytes of header.
+	// The request is field 1, varint 1: 2 bytes. The answer's text is 21 characters
+	// and the count's 1 to 3 digits, after 2 bytes of header.
 	if got.BytesOut != 2 || got.BytesIn < 2+21+1 || got.BytesIn > 2+21+3 {
 		t.Errorf("bytes out %d, in %d", got.BytesOut, got.BytesIn)
 	}
@@ -149,7 +150,7 @@ func TestReflection(t *testing.T) {
 }
 
 // A status that the server sends is an answer in every mode, whatever its code
-// and text: also those that grpc-go itself uses when there is no answer.
+// and text: also those that grpc-go itself uses without an answer.
 func TestWrongAnswers(t *testing.T) {
 	for _, code := range []codes.Code{codes.InvalidArgument, codes.Unavailable, codes.Canceled, codes.DeadlineExceeded, codes.Internal, codes.Unknown} {
 		for _, mode := range modes() {

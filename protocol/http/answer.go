@@ -32,8 +32,8 @@ type Answer struct {
 	TLS, TempKey string
 }
 
-// First returns the first answer of all, and false if there is none yet. Which
-// of several that arrive at the same time is the first is left to chance.
+// First returns the first answer of all, and false before any has arrived.
+// Which of several that arrive at the same time is the first is left to chance.
 func (t *Target) First() (Answer, bool) {
 	first := t.first.Load()
 	if first == nil {
@@ -49,13 +49,17 @@ func (t *Target) judge(s *sender, p *parser, c carrier, in int64) load.Outcome {
 		first = t.noteFirst(p, c)
 	}
 	out := load.Outcome{
-		Status:   p.status,
-		Failed:   !s.request.expect.right(p.status),
-		Request:  s.request.name,
-		BytesIn:  in,
-		BytesOut: int64(s.size),
-		BodyIn:   p.body,
-		Stray:    p.stray,
+		Status:    p.status,
+		Failed:    !s.request.expect.right(p.status),
+		Request:   s.request.name,
+		BytesIn:   in,
+		BytesOut:  int64(s.size),
+		BodyIn:    p.body,
+		Stray:     p.stray,
+		Continued: p.continued,
+	}
+	if t.keepAlive {
+		out.Parted = p.parted()
 	}
 	p.stray = false
 	var encoded error
@@ -183,7 +187,7 @@ func Statuses(list []int) string {
 	return strings.Join(words, " or ")
 }
 
-// asked says whether any are named.
+// asked reports whether any are named.
 func (s statuses) asked() bool { return len(s.list) > 0 || s.any }
 
 func (s statuses) right(status int) bool {

@@ -23,8 +23,8 @@ type Config struct {
 	URL string `json:"target" file:"url" flag:"-"`
 	// UnixSocket is the path of a socket to connect to instead of URL's host.
 	UnixSocket string `file:"unix_socket" words:"connect to this *socket* instead of the URL's host"`
-	// Method is the request's method; empty means GET.
-	Method string `file:"method" flag:"method,X" default:"GET" words:"HTTP *method*"`
+	// Method is the request's method; empty means POST with a body, else GET.
+	Method string `file:"method" flag:"method,X" words:"HTTP *method* (GET; with a body POST)"`
 	// HTTP2 speaks HTTP/2 on event loops only (loop.Supported): with prior knowledge
 	// to an http URL, and to an https URL if the server chooses it by ALPN, else
 	// each iteration ends in an error of kind Protocol.
@@ -41,9 +41,9 @@ type Config struct {
 	// ExpectStatus lists the right answers' statuses (100 to 999). Empty means
 	// 200 to 399. Redirects are reported and not followed.
 	ExpectStatus []int `file:"expect_status" min:"100" max:"999" words:"*status* codes that count as success (default: any non-error status)"`
-	// Checks are what a right answer passes besides, in the language of package
-	// protocol/check. A check of the status replaces the usual range. Where a body
-	// is checked, up to check.BodyLimit of it is kept for each virtual user.
+	// Checks are what a right answer must pass in addition, in the language of
+	// package protocol/check. A check of the status replaces the usual range. If a
+	// body is checked, up to check.BodyLimit of it is kept for each virtual user.
 	Checks []string `file:"checks" flag:"check" list:"repeat" words:"*check* that every response must pass, such as 'body contains \"ok\"'; repeatable"`
 	// Requests are sent in turn, by weight, instead of one request.
 	Requests Requests `file:"requests" words:"JSON *file* with a list of HTTP requests and their weights"`
@@ -63,9 +63,9 @@ type Config struct {
 	OwnCores bool
 	// TLS applies to https only.
 	TLS wire.TLS
-	// Dial opens a connection instead of the operating system; TLS, if any,
-	// is spoken over what it returns. It must return promptly once ctx is
-	// done. It may be called concurrently.
+	// Dial opens a connection instead of the operating system; TLS, if any, runs
+	// over what it returns. It must return promptly once ctx is done. It may be
+	// called concurrently.
 	Dial func(ctx context.Context) (net.Conn, error)
 	// DialWords say what Dial is; "": a function of one's own.
 	DialWords string
@@ -169,7 +169,7 @@ func isHostPort(text string) bool {
 	return err == nil && portErr == nil && n > 0 && host != ""
 }
 
-// An origin is what a URL says: whom to dial, what to ask, and how.
+// An origin is what a URL says: which address to dial, what to ask, and how.
 type origin struct {
 	wire.Origin
 	network, address string // to dial: the URL's, the socket or the proxy

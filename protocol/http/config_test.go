@@ -110,7 +110,9 @@ func TestEncode(t *testing.T) {
 			"POST / HTTP/1.1\r\nHost: h\r\nUser-Agent: contend\r\nContent-Length: 2\r\n\r\nab"},
 		{"no body", Config{URL: "http://h", Method: "PUT"},
 			"PUT / HTTP/1.1\r\nHost: h\r\nUser-Agent: contend\r\nContent-Length: 0\r\n\r\n"},
-		{"overridden, in order", Config{URL: "http://h", Body: []byte("ab"), DisableKeepAlive: true, Header: []wire.Field{
+		{"body alone", Config{URL: "http://h", Body: []byte("ab")},
+			"POST / HTTP/1.1\r\nHost: h\r\nUser-Agent: contend\r\nContent-Length: 2\r\n\r\nab"},
+		{"overridden, in order", Config{URL: "http://h", Method: "GET", Body: []byte("ab"), DisableKeepAlive: true, Header: []wire.Field{
 			{Name: "x", Value: "1"}, {Name: "host", Value: "other"}, {Name: "user-agent", Value: ""}, {Name: "content-length", Value: "2"}, {Name: "connection", Value: "close"}, {Name: "X", Value: "2"}}},
 			"GET / HTTP/1.1\r\nx: 1\r\nhost: other\r\nuser-agent: \r\ncontent-length: 2\r\nconnection: close\r\nX: 2\r\n\r\nab"},
 		{"1.0", Config{URL: "http://h", AB: AB{HTTP10: true}, Header: []wire.Field{{Name: "User-Agent", Value: "ab"}}},

@@ -124,8 +124,8 @@ func TestConversationReadsEachAnswerHoweverItArrives(t *testing.T) {
 }
 
 func TestConversationDropsBodiesThatNobodyReads(t *testing.T) {
-	// 10 of 100 bytes come with the header; the other 90 need not be seen. Of a
-	// wrong answer 200 - len("HTTP/1.1 503 Busy\r\n\r\n") = 179 are kept.
+	// 10 of 100 bytes come with the header; the other 90 need not be seen. 200 -
+	// len("HTTP/1.1 503 Busy\r\n\r\n") = 179 bytes of a wrong answer are kept.
 	for _, test := range []struct {
 		answer string
 		want   int64
@@ -221,6 +221,7 @@ func FuzzConversation(f *testing.F) {
 	}
 	f.Add(false, []byte("HTTP/1.1 503 X\r\nContent-Length: 5\r\n\r\nhello"), uint8(1), uint8(9))
 	f.Add(false, []byte("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello"), uint8(1), uint8(9))
+	f.Add(true, []byte("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\no"), uint8(3), uint8(7)) // closed, and spoilt
 	f.Fuzz(func(t *testing.T, head bool, data []byte, a, b uint8) {
 		for _, checks := range [][]string{nil, {"not body contains hello", "not header X contains a"}} {
 			c := Config{Method: methodFor(head), AB: AB{SameLength: true}, Checks: checks}
@@ -240,7 +241,7 @@ func sameTalk(whole, pieces talk, sent int) bool {
 	switch {
 	case whole.Err == nil:
 		if whole.Outcome.Stray && sent > int(pieces.Outcome.BytesIn) { // what follows the answer may have come in a piece of its own
-			pieces.Outcome.Stray, pieces.Drained = true, whole.Drained
+			pieces.Outcome.Stray, pieces.Outcome.Parted, pieces.Drained = true, whole.Outcome.Parted, whole.Drained
 		}
 		return reflect.DeepEqual(whole, pieces)
 	case pieces.Ended: // and what follows the answer came in a piece of its own

@@ -87,10 +87,10 @@ func (e *Exchange) Unasked(in []byte) error { return e.parser.unasked(in) }
 // Renew prepares for another connection.
 func (e *Exchange) Renew() { e.parser.renew() }
 
-// Begun says whether anything of the answer has come.
+// Begun reports whether anything of the answer has come.
 func (e *Exchange) Begun() bool { return e.parser.begun }
 
-// Stray says whether bytes came since it was asked last that belong to no answer.
+// Stray reports whether bytes came since it was asked last that belong to no answer.
 func (e *Exchange) Stray() bool {
 	stray := e.parser.stray
 	e.parser.stray = false
@@ -99,6 +99,9 @@ func (e *Exchange) Stray() bool {
 
 // Reusable reports whether the connection of a complete answer may carry another request.
 func (e *Exchange) Reusable() bool { return e.parser.reusable() }
+
+// Parted returns how many requests a connection carried that the server ended with a complete answer; 0: it did not.
+func (e *Exchange) Parted() int { return e.parser.parted() }
 
 // Status is that of the answer.
 func (e *Exchange) Status() int { return e.parser.status }

@@ -12,11 +12,11 @@ import (
 	"contend/loop"
 )
 
-// streams are a connection of HTTP/2 on an event loop, with prior knowledge or
-// by the choice of the server in the TLS handshake.
-// Each of its virtual users has a stream at a time. Bytes are those of the frames
-// of requests and answers, and are not told apart by streams: what came and went
-// since the last answer is counted with the next one, so that the sums are right.
+// streams are a connection of HTTP/2 on an event loop, with prior knowledge or by
+// the choice of the server in the TLS handshake. Each of its virtual users has a
+// stream at a time. Bytes are those of the frames of requests and answers, and
+// are not split by stream: what passed since the last answer is counted with the
+// next one, so the sums are right.
 type streams struct {
 	target  *Target
 	conn    *h2.Conn
@@ -103,13 +103,13 @@ func (s *stream) fill(r *streamRequest) {
 	s.own.Rewrite(s.fields, s.sender.body)
 }
 
-// Repeat sends the request once more of which the server has done nothing, and
-// of whose answer nothing has come.
+// Repeat sends a request again that the server did not process, and whose
+// answer has not begun.
 func (c *streams) Repeat(out []byte, slot int) []byte {
 	return c.send(out, c.conn.Start(out, slot, c.slots[slot].sent))
 }
 
-// Safe says whether the request may be sent twice.
+// Safe reports whether the request may be sent twice.
 func (c *streams) Safe(slot int) bool { return c.slots[slot].sender.request.safe }
 
 // Cancel gives an iteration up.
@@ -173,6 +173,9 @@ func (c *streams) End(slot int, err error) {
 	}
 	c.outcome = c.target.judge(s.sender, &s.parser, c, c.in)
 	c.outcome.BytesOut = c.out
+	if c.target.keepAlive {
+		c.outcome.Parted = c.conn.Parted()
+	}
 	c.in, c.out = 0, 0
 	c.loop.End(slot, &c.outcome, nil)
 }

@@ -19,7 +19,7 @@ import (
 	"contend/protocol/wire/wiretest"
 )
 
-// bothVersions is a server of HTTP/1.1 and HTTP/2, by what is spoken to it.
+// bothVersions is a server of HTTP/1.1 and HTTP/2, by what the client speaks.
 func bothVersions(t *testing.T, handler nethttp.Handler) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
@@ -42,7 +42,7 @@ func bothVersionsSecured(t *testing.T, handler nethttp.Handler) string {
 	return server.URL
 }
 
-// Whatever is asked and answered, it counts alike in either version.
+// Whatever is asked and answered, either version counts the same.
 func TestStreamsAgainstHTTP1(t *testing.T) {
 	t.Parallel()
 	if ok, why := loop.Supported(); !ok {
@@ -171,7 +171,7 @@ func TestStreamRequest(t *testing.T) {
 		{Config{URL: "http://h/", Method: "PUT", DisableKeepAlive: true},
 			":method PUT, :scheme http, :path /, :authority h, user-agent contend, content-length 0", ""},
 		{Config{URL: "http://h/{{vu}}", Header: header("Host", "{{vu}}", "X-A", "<{{vu}}>"), Body: []byte("{{vu}}{{vu}}"), Data: &data.Source{}},
-			":method GET, :scheme http, :path /12, :authority 12, user-agent contend, x-a <12>, content-length 4", "1212"},
+			":method POST, :scheme http, :path /12, :authority 12, user-agent contend, x-a <12>, content-length 4", "1212"},
 		{Config{URL: "http://h/{{\"x\"}}", Data: &data.Source{}}, ":method GET, :scheme http, :path /x, :authority h, user-agent contend", ""},
 	} {
 		test.config.HTTP2 = true

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// maxHeaderBytes bounds the header of one answer, its 1xx answers
-	// included, and likewise its trailer. curl allows 300 KiB and net/http
-	// 1 MiB; servers send a few hundred bytes.
+	// maxHeaderBytes bounds the header of one answer, including its 1xx answers,
+	// and separately its trailer. curl allows 300 KiB and net/http 1 MiB; servers
+	// send a few hundred bytes.
 	maxHeaderBytes = 256 << 10
 	// maxChunkLine bounds a chunk's size line with its extensions, as
 	// net/http's chunked reader does.
@@ -41,23 +41,23 @@ const (
 	complete
 )
 
-// A parser reads one answer of HTTP/1.0 or 1.1 (RFC 9112) after another. It
-// takes the bytes in pieces of any size and asks for none, so it does not care
-// who reads them. It discards bodies but for the beginning that it is to keep,
-// and copies nothing else but a line that is split between two pieces.
+// A parser reads one answer of HTTP/1.0 or 1.1 (RFC 9112) after another. It takes
+// the bytes in pieces of any size and asks for none, so it does not care who reads
+// them. It discards bodies, except for the beginning that it is to keep, and
+// copies only that and a line that is split between two pieces.
 //
 // Interim answers (1xx without 101) are skipped. An answer that the RFC lets a
-// client repair silently is repaired (a bare line feed, a folded field that
-// says nothing about the body, line breaks before an answer); one that leaves the
-// body's end in doubt is an error of kind Protocol. A body where there can be none
-// does not: the answer stands, and its connection has to end.
+// client repair silently is repaired (a bare line feed, a folded field that says
+// nothing about the body, line breaks before an answer); one that leaves the
+// body's end in doubt is an error of kind Protocol. A body that must not be there
+// leaves no doubt: the answer counts, and its connection has to end.
 type parser struct {
 	head   bool     // the request was HEAD: answers have no body
 	expect statuses // of the others, the beginning of the body is kept
 	keep   int      // bytes of every body that are kept
 	wanted []string // names of the fields that are kept, in lower case
 	all    bool     // are kept
-	http10 bool     // the request was of HTTP/1.0: a kept connection is said to be so
+	http10 bool     // the request was of HTTP/1.0: the header says if the connection is kept
 	last   bool     // the request said that it is the connection's last
 
 	state  parserState
@@ -65,36 +65,38 @@ type parser struct {
 	line   []byte // the beginning of a line whose end has not been seen
 	remain int64  // bytes of the body or of the chunk that are still to come
 
-	status  int
-	minor   int   // HTTP/1.minor
-	length  int64 // Content-Length, or -1
-	chunked bool
-	coded   bool   // Transfer-Encoding names another coding
-	closes  bool   // Connection: close
-	keeps   bool   // Connection: keep-alive
-	fold    bool   // the latest field may be continued on the next line
-	begun   bool   // at least one byte of the answer was seen
-	stray   bool   // bytes that belong to no answer came since the latest was judged
-	spoilt  bool   // of this answer: more of them may come
-	spoils  bool   // likewise of the one before on the connection,
-	carried bool   // if that has carried any
-	body    int64  // bytes of the body so far, without what frames its chunks
-	server  []byte // the beginning of the Server field
-	fields  []byte // the lines of the wanted ones
-	said    load.Content
-	excerpt []byte // the beginning of the status line, an empty line, and what is kept of the body
-	content int    // where the body begins in excerpt
-	missing int    // bytes of the body that are still to be kept
+	status    int
+	minor     int   // HTTP/1.minor
+	length    int64 // Content-Length, or -1
+	chunked   bool
+	coded     bool   // Transfer-Encoding names another coding
+	closes    bool   // Connection: close
+	keeps     bool   // Connection: keep-alive
+	continued bool   // 100 Continue came before
+	fold      bool   // the latest field may be continued on the next line
+	begun     bool   // at least one byte of the answer was seen
+	stray     bool   // bytes that belong to no answer came since the latest was judged
+	spoilt    bool   // of this answer: more of them may come
+	spoils    bool   // the answer before may be followed by a body that it cannot have
+	asked     int    // requests that the connection has carried, with the present one
+	body      int64  // bytes of the body so far, without what frames its chunks
+	server    []byte // the beginning of the Server field
+	fields    []byte // the lines of the wanted ones
+	said      load.Content
+	excerpt   []byte // the beginning of the status line, an empty line, and what is kept of the body
+	content   int    // where the body begins in excerpt
+	missing   int    // bytes of the body that are still to be kept
 
 	header []byte // of the previous answer, if it came in one piece, and is short
 }
 
 // renew prepares the parser for another connection.
-func (p *parser) renew() { p.carried, p.spoils = false, false }
+func (p *parser) renew() { p.asked, p.spoils = 0, false }
 
 // reset prepares the parser for the next answer.
 func (p *parser) reset() {
-	p.spoilt, p.spoils, p.carried = false, p.carried && p.bodiless(), true
+	p.spoilt, p.spoils = false, p.asked > 0 && p.bodiless()
+	p.asked++
 	p.state = inStatusLine
 	p.lines = maxHeaderBytes
 	p.line = p.line[:0]
@@ -134,7 +136,7 @@ func (p *parser) feed(b []byte) (int, error) {
 func (p *parser) skipSameHeader(b []byte) int {
 	n := len(p.header)
 	if n == 0 || !bytes.HasPrefix(b, p.header) {
-		p.header = p.header[:0]
+		p.header, p.continued = p.header[:0], false
 		return 0
 	}
 	p.bodyFollows()
@@ -151,6 +153,14 @@ func (p *parser) reusable() bool {
 		return false
 	}
 	return p.keeps || p.minor > 0 && !p.http10
+}
+
+// parted returns how many requests a connection carried that was to be kept and ended with a complete answer; 0: it did not end.
+func (p *parser) parted() int {
+	if p.last || p.spoilt || p.status == 101 || p.reusable() {
+		return 0
+	}
+	return p.asked
 }
 
 // eof says what the connection's end means here: nil if it completes the
@@ -273,7 +283,7 @@ func (p *parser) statusLine(line []byte) error {
 func (p *parser) endHeader() error {
 	switch {
 	case p.status < 200 && p.status != 101:
-		p.state = inStatusLine
+		p.state, p.continued = inStatusLine, p.continued || p.status == 100
 	case (p.chunked || p.coded) && p.minor == 0:
 		return protocolError("Transfer-Encoding in an answer of HTTP/1.0")
 	default:

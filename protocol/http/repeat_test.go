@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"contend/errkind"
+	"contend/finding"
 	"contend/h2"
 	"contend/load"
 	"contend/loop"
@@ -52,8 +53,8 @@ func leaving(requests int, goAway bool) func(net.Conn) {
 	}
 }
 
-// What a server says that it did not process is sent again, and nobody loses
-// by it.
+// A request that a server says it did not process is sent again, and nobody
+// loses by it.
 func TestAServerThatLeavesCostsNoRequest(t *testing.T) {
 	t.Parallel()
 	if ok, why := loop.Supported(); !ok {
@@ -67,6 +68,12 @@ func TestAServerThatLeavesCostsNoRequest(t *testing.T) {
 			if r.Completed != 900 || r.Planned != 900 {
 				t.Errorf("%d connections: completed %d of %d, errors %v %v", connections, r.Completed, r.Planned, r.Errored, r.Examples)
 			}
+			if r.Parted == 0 && connections == 1 || r.Parted > 0 && (r.PartedLeast != 40 || r.PartedMost != 40) {
+				t.Errorf("%d connections: %d ended after %d to %d requests, want 40", connections, r.Parted, r.PartedLeast, r.PartedMost)
+			}
+			if connections == 1 && !finding.KeepaliveLimit.In(r.Warnings) {
+				t.Errorf("no warning names the limit: %v", r.Warnings)
+			}
 			if a := r.Requests["a"]; requests != nil && a.Service.Count() != 600 {
 				t.Errorf("%d connections: %d times request a, want 600", connections, a.Service.Count())
 			}
@@ -74,7 +81,7 @@ func TestAServerThatLeavesCostsNoRequest(t *testing.T) {
 	}
 }
 
-// A server that never processes anything is told so often, and no more.
+// A server that never processes anything gets the request so often, and not more.
 func TestARequestIsRepeatedTwice(t *testing.T) {
 	if ok, why := loop.Supported(); !ok {
 		t.Skip(why)

@@ -199,10 +199,13 @@ func (r *request) judgeBy(c Config, checks *check.Set) {
 }
 
 func (c Config) method() string {
-	if c.Method == "" {
-		return "GET"
+	switch {
+	case c.Method != "":
+		return c.Method
+	case len(c.Body) > 0: // as curl does
+		return "POST"
 	}
-	return c.Method
+	return "GET"
 }
 
 func (c Config) version() string {

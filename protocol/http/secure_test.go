@@ -20,7 +20,7 @@ import (
 
 var anyTLS = wire.TLS{Insecure: true}
 
-// A mangler does with what TLS writes, once it is told to, what it likes.
+// A mangler changes what TLS writes, once it is switched on.
 type mangler struct {
 	net.Conn
 	mangle func(conn net.Conn, record []byte) error
@@ -59,7 +59,7 @@ func TestBrokenRecords(t *testing.T) {
 		want   []errkind.Kind
 	}{
 		{"one byte is wrong", func(c net.Conn, r []byte) {
-			wiretest.Say(0, string(r[:len(r)-1])+string(r[len(r)-1]^1))(c)
+			wiretest.Say(0, string(r[:len(r)-1])+string([]byte{r[len(r)-1] ^ 1}))(c)
 		}, []errkind.Kind{errkind.TLS}},
 		{"garbage between records", func(c net.Conn, _ []byte) { wiretest.Say(0, strings.Repeat("garbage", 1000))(c) }, []errkind.Kind{errkind.TLS}},
 		{"ends in a record", func(c net.Conn, r []byte) { wiretest.Then(string(r[:len(r)/2]), wiretest.HalfClose)(c) }, []errkind.Kind{errkind.Closed}},

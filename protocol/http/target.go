@@ -44,7 +44,7 @@
 // it announced is an error of kind Protocol. Line breaks are skipped, and a body where
 // there can be none (204, 304, HEAD) only ends the connection: see Outcome.Stray. A
 // response that is cut off, or missing at the connection's end, is Closed or Reset. An
-// unexpected status is no error but a failed Outcome.
+// unexpected status is not an error but a failed Outcome.
 package http
 
 import (
@@ -88,6 +88,9 @@ type Target struct {
 }
 
 var _ load.Reacher = (*Target)(nil)
+
+// Multiplexes reports whether callers share connections of HTTP/2.
+func (t *Target) Multiplexes() bool { return t.shared > 0 }
 
 // New checks the whole of c. The error joins a *setting.Mistake for everything that is
 // wrong with it. It does not connect.
@@ -139,7 +142,7 @@ func New(c Config) (*Target, error) {
 }
 
 // NewVU makes a virtual user and, with keep-alive, connects it. A connection
-// that fails is no error: see the package comment.
+// that fails is not an error: see the package comment.
 func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
 	if t.http2 {
 		return nil, errors.New("HTTP/2 is spoken on event loops only")

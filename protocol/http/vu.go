@@ -88,7 +88,7 @@ func (v *vu) iterate(ctx context.Context) (load.Outcome, error) {
 	if v.link == nil {
 		return v.connectAndExchange(ctx, start, start)
 	}
-	if err := v.arm(ctx, start); err != nil {
+	if err := v.setDeadline(ctx, start); err != nil {
 		return load.Outcome{}, err
 	}
 	idle := v.link.used
@@ -103,9 +103,9 @@ func (v *vu) iterate(ctx context.Context) (load.Outcome, error) {
 	return out, nil
 }
 
-// resend sends the request of an iteration that began at start once more, on a new connection,
-// if it may be sent twice and err has to do with what was before on the old one: that was idle,
-// and ended before anything of an answer came, or it had more of the answer before.
+// resend sends the request of an iteration that began at start again on a new connection, if that is
+// safe and either the idle connection was closed before any answer, or it delivered leftovers of an
+// earlier one. Otherwise it returns err.
 func (v *vu) resend(ctx context.Context, start time.Duration, idle bool, err error) (load.Outcome, error) {
 	var leftover *loop.Leftover
 	stale := idle && !v.parser.begun && errkind.IsLost(err)
@@ -122,13 +122,13 @@ func (v *vu) resend(ctx context.Context, start time.Duration, idle bool, err err
 	return load.Outcome{}, err
 }
 
-// connectAndExchange is an iteration that began at start and has to connect now, and measures it.
-func (v *vu) connectAndExchange(ctx context.Context, start, now time.Duration) (load.Outcome, error) {
-	if err := v.connect(ctx, start); err != nil {
+// connectAndExchange does an iteration that began at began on a new connection, and measures how long that takes.
+func (v *vu) connectAndExchange(ctx context.Context, began, connectingSince time.Duration) (load.Outcome, error) {
+	if err := v.connect(ctx, began); err != nil {
 		return load.Outcome{}, err
 	}
 	connected := time.Since(v.epoch)
-	if err := v.arm(ctx, start); err != nil {
+	if err := v.setDeadline(ctx, began); err != nil {
 		return load.Outcome{}, err
 	}
 	out, err := v.exchange(ctx)
@@ -136,7 +136,7 @@ func (v *vu) connectAndExchange(ctx context.Context, start, now time.Duration) (
 		return out, err
 	}
 	out.Phases = load.Phases{
-		Connect:   connected - now,
+		Connect:   connected - connectingSince,
 		FirstByte: v.began - connected,
 		Exchange:  time.Since(v.epoch) - connected,
 	}
@@ -206,9 +206,9 @@ func (v *vu) answer(in int64) load.Outcome {
 	return v.target.judge(v.sender, &v.parser, v.link, in)
 }
 
-// arm moves the connection's deadline for an iteration that began at now.
-func (v *vu) arm(ctx context.Context, now time.Duration) error {
-	at, moves := v.deadline.Next(v.epoch, now, v.timeout)
+// setDeadline moves the connection's deadline for an iteration that began at began.
+func (v *vu) setDeadline(ctx context.Context, began time.Duration) error {
+	at, moves := v.deadline.Next(v.epoch, began, v.timeout)
 	if !moves {
 		return nil
 	}
@@ -244,7 +244,7 @@ func (v *vu) end(ctx context.Context, in int64, err error) (load.Outcome, error)
 	return v.answer(in), nil
 }
 
-// fail drops the connection, of which nothing is certain any more.
+// fail drops the connection, whose state is unknown now.
 func (v *vu) fail(ctx context.Context, err error) (load.Outcome, error) {
 	v.abort()
 	return load.Outcome{}, wire.OrCancelled(ctx, "http", err)

@@ -24,7 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
+	_ = flag.Set("test.parallel", "24") // these tests wait more than they compute
 	goleak.VerifyTestMain(m)
 }
 
@@ -173,6 +173,9 @@ func TestDoConnectsInEveryIterationWithoutKeepAlive(t *testing.T) {
 			}
 			if v.link != nil {
 				t.Errorf("disable %t: the connection was kept", disable)
+			}
+			if (out.Parted > 0) == disable {
+				t.Errorf("disable %t: the server ended a connection that was to be kept, after %d answers", disable, out.Parted)
 			}
 		}
 		if got := closes.Load(); disable && got != 3 {

@@ -16,8 +16,8 @@ import (
 )
 
 // A conversation is a virtual user on an event loop. Its iterations run on a strand: that hands over
-// a request, or what else it waits for, and goes on when that is there. So no goroutine waits for an
-// answer.
+// a request, or what else it waits for, and goes on when the answer has come. So no goroutine waits
+// for an answer.
 type conversation struct {
 	v      *vu
 	slots  loop.RoamerSlots
@@ -33,7 +33,7 @@ type conversation struct {
 	again    bool     // the call is sent again
 	remote   net.Addr // of the connection
 	reply    *reply
-	gone     bool  // the iteration's work is elsewhere: nothing of it may be touched
+	gone     bool  // the iteration works outside the loop: nothing of it may be touched
 	unsent   *call // waits for another connection
 	failure  error
 	outcome  load.Outcome // here to spare an allocation per iteration
@@ -45,9 +45,9 @@ type step struct {
 	work func(ctx context.Context)
 }
 
-// A strand is a coroutine that runs iterations, one after another, of whichever virtual user: its
-// stack has grown by then, and an idle virtual user has none. It lives within a drive, on the thread
-// of which it was made.
+// A strand is a coroutine that runs iterations, one after another, of any virtual user: its stack
+// has grown by then, and an idle virtual user has none. It lives within a drive, on the thread that
+// made it.
 type strand struct {
 	next  func() (step, bool)
 	stop  func()
@@ -118,8 +118,8 @@ func (c *conversation) iterate() {
 	c.failure = c.v.failure(err)
 }
 
-// goOn runs the script up to the next thing that it waits for. What it sends over a connection that
-// ends has to wait for another one.
+// goOn runs the script up to the next thing that it waits for. Anything it sends over a connection
+// that ends has to wait for another one.
 func (c *conversation) goOn(out []byte, ends bool) []byte {
 	next, _ := c.strand.next()
 	switch {
@@ -177,7 +177,7 @@ func (c *conversation) Written() {
 	}
 }
 
-// Resume goes on after work elsewhere, a lost connection, or one that had to end.
+// Resume goes on after work outside the loop, a lost connection, or one that had to end.
 func (c *conversation) Resume(out []byte, _ int) []byte {
 	c.gone = false
 	if asked := c.unsent; asked != nil {
@@ -218,7 +218,7 @@ func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error)
 // answered makes the reply to what was asked.
 func (c *conversation) answered() {
 	e := &c.exchange
-	r := &reply{status: e.Status(), proto: e.Proto(), fields: e.Fields(), length: e.BodyLength(), remote: c.remote, stray: e.Stray()}
+	r := &reply{status: e.Status(), proto: e.Proto(), fields: e.Fields(), length: e.BodyLength(), remote: c.remote, stray: e.Stray(), parted: e.Parted()}
 	if c.again {
 		r.resent = 1
 	}
@@ -230,7 +230,7 @@ func (c *conversation) answered() {
 	c.answers++
 }
 
-// Lost tells the script that there is no answer, or has a call sent again, once: see loop.Repeater.
+// Lost tells the script that no answer came, or has a call sent again, once: see loop.Repeater.
 func (c *conversation) Lost(_ int, err error) bool {
 	asked := c.asked
 	if asked == nil {
@@ -272,7 +272,7 @@ type near struct{ scheme, host, address string }
 var _ load.LoopTarget = (*Target)(nil)
 
 // Loops returns how many event loops would drive the virtual users: those of scripts that ask one
-// server over HTTP/1.1. What else they do is done beside the loops.
+// server over HTTP/1.1. Everything else in such a script runs outside the loops.
 func (t *Target) Loops(vus int) (int, string) {
 	if ok, why := loop.Supported(); !ok {
 		return 0, why

@@ -16,6 +16,11 @@ var update = flag.Bool("update", false, "write the table of docs/scripts.md")
 func supported() string {
 	var b strings.Builder
 	row := func(what string, names []string) {
+		for _, many := range []string{"HealthCheck", "Status"} { // constants, as k6 has them
+			if i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, many) }); i >= 0 {
+				names = slices.Insert(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.HasPrefix(name, many) }), i, many+"…")
+			}
+		}
 		fmt.Fprintf(&b, "| %s | `%s` |\n", what, strings.Join(names, "` `"))
 	}
 	b.WriteString("| what | names |\n| --- | --- |\n")

@@ -87,7 +87,7 @@ func (s *severalScenarios) NewVU(ctx context.Context, id int) (load.VU, error) {
 
 // plan is what a scenario has the engine do.
 func (l *Load) plan() (p load.Plan, err error) {
-	p = load.Plan{VUs: l.VUs, Iterations: l.Iterations, PerVU: l.PerVU, Duration: l.Duration, Grace: l.Grace}
+	p = load.Plan{VUs: l.VUs, Iterations: l.Iterations, PerVU: l.PerVU, Duration: l.Duration, Grace: l.Grace, FixedGrace: true}
 	if l.Rate != "" {
 		p.Pacer, err = pace.Parse(l.Rate)
 	}
@@ -108,9 +108,9 @@ func Of(t load.Target) *Target {
 	return nil
 }
 
-// Apply gives a plan what options say of callers, which no setting says.
+// Apply gives a plan what options say of callers and of the end, which no setting says.
 func (o *Options) Apply(p *load.Plan) error {
 	own, err := o.Load.plan()
-	p.Callers, p.PerVU = own.Callers, own.PerVU
+	p.Callers, p.PerVU, p.FixedGrace = own.Callers, own.PerVU, own.FixedGrace
 	return err
 }

@@ -47,7 +47,10 @@ func (c *grpcClient) invoke(path string, message, params sobek.Value) sobek.Valu
 // call makes a call, and counts it.
 func (v *vu) call(conn *grpc.Client, i *grpcInvocation) *grpc.Reply {
 	r := unanswered
-	v.away(func(ctx context.Context) { r = i.by(ctx, conn.Invoke) })
+	v.hear(func() error {
+		v.away(func(ctx context.Context) { r = i.by(ctx, conn.Invoke) })
+		return r.Err
+	})
 	v.measureCall(i, r)
 	return r
 }
@@ -59,8 +62,8 @@ func (v *vu) measureCall(i *grpcInvocation, r *grpc.Reply) {
 	v.countCall(i.params.name, r, int64(len(r.Message)))
 }
 
-// asyncInvoke is client.asyncInvoke(method, message, params): a call beside the script, whose promise has the
-// answer when that has come.
+// asyncInvoke is client.asyncInvoke(method, message, params): a call while the script continues; its promise
+// resolves to the answer.
 func (c *grpcClient) asyncInvoke(path string, message, params sobek.Value) sobek.Value {
 	v := c.v
 	promise, resolve, reject := v.rt.NewPromise()
@@ -100,7 +103,7 @@ func (c *grpcClient) healthCheck(call sobek.FunctionCall) sobek.Value {
 	return v.object(exports{"status": state})
 }
 
-// unanswered is what came of a call of a script that is abandoned.
+// unanswered is the outcome of a call of a script that is abandoned.
 var unanswered = &grpc.Reply{Code: slices.Index(grpc.Codes(), "Canceled"), Err: errEnded}
 
 // encode turns a message of the script into bytes.
@@ -161,7 +164,7 @@ func (t *callTags) system(name string) (string, bool) {
 	return "", false
 }
 
-// A called is what came of a call, for examples.
+// A called is the outcome of a call, for examples.
 type called struct {
 	name string
 	*grpc.Reply

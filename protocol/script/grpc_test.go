@@ -39,7 +39,7 @@ service Till {
   rpc Talk(stream Item) returns (stream Answer);
 }`
 
-// met is where two calls of Meet find each other.
+// met is how two calls of Meet find each other.
 var met = make(chan struct{})
 
 // asIs is a codec of bytes.
@@ -227,8 +227,8 @@ func TestGRPCStreams(t *testing.T) {
 	}
 }
 
-// Calls beside the script are made side by side over one connection, and what is wrong with one rejects its promise.
-func TestGRPCBeside(t *testing.T) {
+// Asynchronous calls run concurrently over one connection, and an error of one rejects its promise.
+func TestGRPCAsync(t *testing.T) {
 	address, _ := serveTill(t)
 	for _, c := range []struct{ name, body, cause, detail string }{
 		{"two", `const all = await Promise.all([1, 2].map(() => client.asyncInvoke('shop.Till/Meet', {}, { tags: { name: 'meet' } })));
@@ -286,7 +286,7 @@ func TestGRPCHealth(t *testing.T) {
 	}
 }
 
-// A set of descriptors stands for .proto files.
+// A set of descriptors can replace .proto files.
 func TestGRPCProtoset(t *testing.T) {
 	encoded, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{protodesc.ToFileDescriptorProto(counterpb.File_counter_proto)}})
 	if err != nil {
@@ -306,8 +306,8 @@ func TestGRPCProtoset(t *testing.T) {
 	}
 }
 
-// HTTP and gRPC in one script, on event loops too.
-func TestGRPCBesideHTTP(t *testing.T) {
+// HTTP and gRPC in one script, also on event loops.
+func TestGRPCAndHTTP(t *testing.T) {
 	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
 		address, _ := serveTill(t)
 		path := write(t, "flow.js", `import http from 'k6/http'; import grpc from 'k6/net/grpc';
@@ -330,7 +330,7 @@ func TestGRPCBesideHTTP(t *testing.T) {
 	})
 }
 
-// What comes of a call without an answer.
+// The outcome of a call without an answer.
 func TestGRPCUnanswered(t *testing.T) {
 	address, server := serveTill(t)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")

@@ -181,7 +181,11 @@ func nameOf(method string, u *url.URL) string {
 func (v *vu) follows(a *ask, carry func(*call) *reply) *response {
 	for hop := 0; ; hop++ {
 		v.addCookies(a)
-		r := carry(&a.call)
+		var r *reply
+		v.hear(func() error {
+			r = carry(&a.call)
+			return r.err
+		})
 		answer := &response{v: v, reply: r, ask: a, from: a.url}
 		v.http.last = answer
 		if r.err == nil {
@@ -253,6 +257,7 @@ func (a *ask) leadsTo(r *reply) *url.URL {
 func (v *vu) count(a *ask, r *reply) {
 	v.resent += r.resent
 	v.stray = v.stray || r.stray
+	v.parted = max(v.parted, r.parted)
 	one := load.Request{Name: a.name, Status: r.status, Service: r.total, BodyIn: r.length}
 	if r.err != nil {
 		if v.ctx.Err() != nil {
@@ -321,7 +326,7 @@ func (v *vu) callback(value sobek.Value) (func(int) bool, string) {
 	return e.right, e.text()
 }
 
-// a taggedURL is a URL with placeholders filled in, and the name that stands for all of them.
+// a taggedURL is a URL with placeholders filled in, and the one name of all such URLs.
 type taggedURL struct{ url, name string }
 
 // urlTag is http.url`…`: the template itself is the name.

@@ -121,7 +121,7 @@ func newMeters() *meters {
 
 var _ load.Metered = (*Target)(nil)
 
-// An apart is what setup and teardown have measured, which is no iteration.
+// An apart is what setup and teardown have measured, outside of iterations.
 type apart struct {
 	mu       sync.Mutex
 	checks   []load.Check
@@ -145,10 +145,13 @@ func (a *apart) settle(c *load.Result) {
 }
 
 // Settle adds what setup and teardown have measured since the last time, what thresholds are about and nothing was
-// measured of, the dropped iterations, and what the script is.
+// measured of, the dropped iterations, how responses fall to virtual users, and what the script is.
 func (t *Target) Settle(c *load.Result) {
 	c.Script = &t.script
 	t.apart.settle(c)
+	if shares := t.hearings.shares(); c.Plan.IsShared() && c.Shares == nil {
+		c.Shares = shares
+	}
 	for _, m := range t.meters.asked {
 		c.AddMeter(m)
 	}
@@ -201,7 +204,7 @@ func (m *meters) part(text string) (*load.Meter, error) {
 	return &made.Meter, nil
 }
 
-// measure notes a value of a meter, for the parts that it belongs to, too.
+// measure notes a value of a meter, also for the parts that it belongs to.
 func (v *vu) measure(what known, value float64, of tagged) {
 	v.value(v.target.meters.known[what], value, of)
 }

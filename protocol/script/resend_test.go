@@ -24,7 +24,7 @@ func once(conn net.Conn) {
 	}
 	_, _ = io.Copy(io.Discard, r.Body)
 	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-	_, _ = http.ReadRequest(from) // its error is the end, too
+	_, _ = http.ReadRequest(from) // its error also ends the server
 }
 
 // 12 requests of one caller: see package http, whose test of that name has the arithmetic.
@@ -51,14 +51,13 @@ func TestSendsAgainWhatAnIdleConnectionLost(t *testing.T) {
 	})
 }
 
-// What belongs to no answer harms neither the one before nor the one after.
+// Bytes that belong to no answer harm neither the answer before nor the one after.
 func TestPassesOverWhatBelongsToNoAnswer(t *testing.T) {
 	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
-		answers := []string{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\r\n", "HTTP/1.1 204 No Content\r\n\r\nbody"}
-		if strings.HasSuffix(t.Name(), "goroutines") { // net/http may take such bytes for the next answer, if it is asked soon enough
-			answers = answers[:1]
+		if strings.HasSuffix(t.Name(), "goroutines") {
+			t.Skip("net/http may take such bytes for the next answer, if it is asked soon enough")
 		}
-		for _, answer := range answers {
+		for _, answer := range []string{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\r\n", "HTTP/1.1 204 No Content\r\n\r\nbody"} {
 			url := "http://" + wiretest.Listen(t, func(conn net.Conn) {
 				for from := bufio.NewReader(conn); ; {
 					if _, err := http.ReadRequest(from); err != nil {

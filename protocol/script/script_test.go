@@ -285,6 +285,8 @@ func TestLoadOfOptions(t *testing.T) {
 			t.Errorf("%s: %v", c.options, err)
 		} else if got := target.Options.Load; fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %+v, want %+v", c.options, got, c.want)
+		} else if plan := (load.Plan{}); target.Options.Apply(&plan) != nil || !plan.FixedGrace {
+			t.Errorf("%s: iterations may take longer than gracefulStop", c.options)
 		}
 	}
 }

@@ -56,6 +56,7 @@ type Target struct {
 	console  console
 	shared   shared
 	tally    tally
+	hearings hearings
 	schemas  schemas
 	meters   *meters
 	apart    apart
@@ -78,7 +79,7 @@ var (
 	_ io.Closer    = (*Target)(nil)
 )
 
-// New reads the script and runs its outermost part once, until ctx is done at the most.
+// New reads the script and runs its outermost part once, at most until ctx is done.
 func New(ctx context.Context, c Config, around wire.Surroundings) (*Target, error) {
 	t := &Target{config: c, around: around, env: c.env(around.Environ), proxies: around.Proxies(), opened: ctx, console: console{out: around.Console}, meters: newMeters()}
 	t.all = &driven{target: t, load: &t.Options.Load}
@@ -226,7 +227,7 @@ func (t *Target) Close() error {
 		return nil
 	}
 	ctx := t.opened
-	if ctx.Err() != nil { // what ended the run is no reason to leave the server as it is
+	if ctx.Err() != nil { // the end of the run does not excuse from cleaning up the server
 		ctx = context.Background()
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.Options.TeardownTimeout)
@@ -244,7 +245,7 @@ type result struct {
 	value sobek.Value
 }
 
-// text returns the value as JSON, "" where there is none.
+// text returns the value as JSON, "" if it is undefined.
 func (r *result) text() (string, error) {
 	if sobek.IsUndefined(r.value) {
 		return "", nil
@@ -259,7 +260,7 @@ func (r *result) text() (string, error) {
 // handleSummary is the function that is called with the result of a run.
 const handleSummary = "handleSummary"
 
-// runOnce runs setup, teardown or handleSummary in a runtime of its own; nil: there is no such function.
+// runOnce runs setup, teardown or handleSummary in a runtime of its own; nil: the script has no such function.
 func (t *Target) runOnce(ctx context.Context, name string, argument func(*vu) (sobek.Value, error)) (*result, error) {
 	v, err := t.newVU(ctx, 0)
 	if err != nil {

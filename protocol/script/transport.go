@@ -29,7 +29,7 @@ type call struct {
 	discard bool // the answer's body is not looked at
 }
 
-// A reply is what came of a call: an answer, or the error in its place. Times are lengths.
+// A reply is the outcome of a call: an answer, or an error. Times are lengths.
 type reply struct {
 	err     error
 	status  int
@@ -39,11 +39,12 @@ type reply struct {
 	body    []byte
 	length  int64  // of the body as received
 	encoded error  // why the body is as the server encoded it; nil: it is not
-	stuck   string // what was expected of a redirect that leads to no answer; "": it is none
+	stuck   string // what was expected of a redirect that leads to no answer; "": all went well
 	remote  net.Addr
 	tls     *tls.ConnectionState
 	resent  int  // how often the call was sent again
 	stray   bool // bytes came that belong to no answer
+	parted  int  // how many requests the connection carried that the server ended; 0: it did not
 
 	blocked, lookup, connect, handshake, send, wait, receive, total time.Duration
 }
@@ -181,7 +182,7 @@ func (t *Target) proxyOf(r *http.Request) (*url.URL, error) {
 	return found, err
 }
 
-// errorCode is 0, 1000 and more where there is no answer, or 1000 and the status from 400 on.
+// errorCode is 0, 1000 and more without an answer, or 1000 plus the status if that is 400 or more.
 func (r *reply) errorCode() int {
 	switch {
 	case r.err != nil:

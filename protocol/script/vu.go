@@ -61,7 +61,9 @@ type vu struct {
 	lost       error             // the first request without an answer
 	resent     int               // requests of this iteration that were sent again
 	stray      bool              // bytes came in it that belong to no answer
+	parted     int               // how many requests a connection carried that the server ended in it; 0: none
 	aborted    error             // the script has ended the run
+	hearing    *hearing
 
 	connections map[io.Closer]bool // that the script has open, of other protocols than HTTP
 }
@@ -82,6 +84,7 @@ func (p *driven) newVU(ctx context.Context, own int) (*vu, error) {
 		v.id = 1 + p.first + int(t.around.Share.From(first).Number(int64(own-1)))
 		v.own += int(t.around.Share.Count(first))
 	}
+	v.hearing = new(hearing)
 	v.watch.Interrupt = func() { v.rt.Interrupt(errEnded) }
 	v.away = func(work func(context.Context)) { work(v.ctx) }
 	v.carry = v.roundTrip
@@ -100,6 +103,7 @@ func (p *driven) newVU(ctx context.Context, own int) (*vu, error) {
 	v.started = true
 	if own > 0 {
 		t.tally.users.Add(1)
+		v.hearing = t.hearings.add()
 		t.memory.enter(v)
 	}
 	return v, nil
@@ -159,7 +163,7 @@ func (v *vu) begin() {
 	}
 	v.requests, v.checks, v.readings = v.requests[:0], v.checks[:0], v.readings[:0]
 	v.cause, v.lost, v.group, v.connecting = load.Outcome{}, nil, "", 0
-	v.resent, v.stray = 0, false
+	v.resent, v.stray, v.parted = 0, false, 0
 	v.timers.clear()
 	v.rejections = nil
 	if !v.target.Options.KeepCookies {
@@ -194,8 +198,8 @@ func (v *vu) run() error {
 	return err
 }
 
-// settle calls a function, runs what it leaves for later, and returns what a promise came to. A promise
-// that was rejected while nobody asked for it is an exception, too.
+// settle calls a function, runs what it leaves for later, and returns what a promise resolved to. A
+// promise that was rejected without a handler is also an exception.
 func (v *vu) settle(f sobek.Callable, argument sobek.Value) (sobek.Value, error) {
 	value, err := v.guarded(func() (sobek.Value, error) {
 		value, err := f(sobek.Undefined(), argument)
@@ -239,7 +243,7 @@ func (v *vu) outcome(err error) load.Outcome {
 	if err == nil || v.ctx.Err() == nil {
 		v.meterIteration(&out)
 	}
-	out.Resent, out.Stray = v.resent, v.stray
+	out.Resent, out.Stray, out.Parted = v.resent, v.stray, v.parted
 	out.Requests, out.Checks, out.Readings = v.requests, v.checks, v.readings
 	return out
 }
@@ -268,7 +272,7 @@ func (v *vu) wrong(cause load.Outcome) {
 	}
 }
 
-// note counts a request and what came of it.
+// note counts a request and its outcome.
 func (v *vu) note(r load.Request, err error, detail []byte, expected string) {
 	if err != nil {
 		r.Err = errkind.Of(err)

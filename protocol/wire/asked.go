@@ -14,10 +14,10 @@ import (
 	"contend/setting"
 )
 
-// Surroundings are what a target is opened in, beside what is asked for. The zero
-// value knows no environment.
+// Surroundings are what a target is opened in, in addition to what is asked for.
+// The zero value knows no environment.
 type Surroundings struct {
-	// Env looks up a variable of the environment, for secrets and proxies; nil: there is none.
+	// Env looks up a variable of the environment, for secrets and proxies; nil: no environment.
 	Env func(name string) (string, bool)
 	// Environ is what of the environment scripts find in __ENV: "NAME=value".
 	Environ []string
@@ -28,12 +28,14 @@ type Surroundings struct {
 	// OwnCores says that servers on this machine do not need the cores that this
 	// process may use.
 	OwnCores bool
+	// Slower is how many times as long the server may take, as under a simulator; 0: it is as fast as ever.
+	Slower int
 	// Seed feeds random rows and placeholders.
 	Seed uint64
 	// Discard is a command that reads its standard input to the end; printing
 	// pipelines write to it.
 	Discard []string
-	// Secrets are told what of a target is secret; nil: nobody is.
+	// Secrets gets what of a target is secret; nil: nobody does.
 	Secrets *secret.Book
 	// Console is where scripts print; nil: nowhere.
 	Console io.Writer
@@ -47,12 +49,12 @@ type Engines struct {
 // NoLoops says that event loops are switched off.
 func (e Engines) NoLoops() bool { return e.Engine != "" }
 
-// A Body is what stands in a file instead of a setting of the protocol's own.
+// A Body is given in a file instead of a setting of the protocol's own.
 type Body struct {
 	DataFile string `file:"data_file" words:"*file* with the body"`
 }
 
-// Check refuses a file beside a body that is given.
+// Check rejects a file together with a body.
 func (b *Body) Check(body []byte) error {
 	if b.DataFile != "" && len(body) > 0 {
 		return setting.At(b, &b.DataFile).Wrong("cannot be combined with data; use one of them")
@@ -60,7 +62,7 @@ func (b *Body) Check(body []byte) error {
 	return nil
 }
 
-// In returns the setting that the body stands in: own unless there is a file.
+// In returns the setting that gives the body: own unless there is a file.
 func (b *Body) In(own setting.Setting) setting.Setting {
 	if b.DataFile != "" {
 		return setting.At(b, &b.DataFile)
@@ -68,8 +70,8 @@ func (b *Body) In(own setting.Setting) setting.Setting {
 	return own
 }
 
-// Common is what the targets of protocols with TLS and credentials can be asked
-// for beside their own settings.
+// Common is what the targets of protocols with TLS and credentials accept in
+// addition to their own settings.
 type Common struct {
 	Body
 	BasicAuth Secret `file:"basic_auth" words:"*place* to read user:password from: env:NAME or file:PATH"`
@@ -80,7 +82,7 @@ type Common struct {
 	KeyFile   string `file:"key_file" words:"*file* with its key, in PEM form"`
 }
 
-// Check returns what does not go together, beside a body that is given or not.
+// Check returns what cannot be combined, with or without a body.
 func (c *Common) Check(body []byte) error {
 	errs := []error{c.Body.Check(body)}
 	if c.BasicAuth != "" && c.Bearer != "" {
@@ -150,7 +152,7 @@ func (c *Common) CanRead(env func(string) (string, bool)) error {
 	return err
 }
 
-// A Secret says where a secret stands: env:NAME or file:PATH.
+// A Secret is the place of a secret: env:NAME or file:PATH.
 type Secret string
 
 // Check refuses another form without showing it: it may be the secret itself.
@@ -162,7 +164,7 @@ func (s Secret) Check() error {
 	return &setting.Mistake{Index: -1, Problem: "is not of the form env:NAME or file:PATH"}
 }
 
-// ReadSecret finds what place, env:NAME or file:PATH, stands for, without the space
+// ReadSecret reads the secret at place, env:NAME or file:PATH, without the space
 // around it in a file. env looks a variable up; nil means that there are none. The
 // error begins with name, and shows neither the secret nor a place of another form,
 // which may be the secret itself.
@@ -216,8 +218,8 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 
 func (b Bytes) MarshalText() ([]byte, error) { return b, nil }
 
-// Auth is what a client identifies itself with. Neither errors nor any form of
-// printing show it. The zero value is nothing.
+// Auth is what a client identifies itself with. Errors and printing in any form
+// do not show it. The zero value is nothing.
 type Auth struct {
 	// User and Password are those of Basic authentication (RFC 7617).
 	User, Password string

@@ -37,6 +37,29 @@ func Quickening(name string, warm time.Duration) trial.Arm {
 	}}
 }
 
+// Connections answers after d over the first n connections, and over others never.
+func Connections(name string, n int, d time.Duration) trial.Arm {
+	return trial.Arm{Name: name, Start: func(context.Context, trial.Setup) (*trial.Live, error) {
+		return &trial.Live{Address: name, Target: connections{n, d}}, nil
+	}}
+}
+
+type connections struct {
+	n int
+	d time.Duration
+}
+
+func (c connections) NewVU(_ context.Context, id int) (load.VU, error) {
+	return load.Func(func(ctx context.Context) (load.Outcome, error) {
+		if id >= c.n {
+			<-ctx.Done()
+			return load.Outcome{}, ctx.Err()
+		}
+		time.Sleep(c.d)
+		return load.Outcome{}, nil
+	}), nil
+}
+
 // A process lives for ever, and uses nothing.
 type process struct{}
 

@@ -47,8 +47,8 @@ func stacks(arm string, concurrency int, operations int64, list ...why.Stack) wh
 	return s
 }
 
-// In ns per operation: A takes 10 000 in main, of which 3 000 in write, all in the kernel, and 5 000 in parse; B, which
-// is called with markup, 14 000, of which 6 000 in write, 3 000 in parse and 1 000 in what has a hostile name.
+// In ns per operation: A takes 10 000 in main, 3 000 of it in write, all in the kernel, and 5 000 in parse; B, whose
+// name is markup, 14 000: 6 000 in write, 3 000 in parse and 1 000 in what has a hostile name.
 func sides() (a, b []why.Stacks) {
 	const ms = time.Millisecond
 	a = []why.Stacks{stacks("A", 10, 1000, stack(2*ms, 2, "main:."), stack(3*ms, 3, "main:..", "write"), stack(5*ms, 5, "main:...", "parse:."))}
@@ -97,7 +97,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// Of two levels values per operation are the mean: 2 ms ÷ 1000 and 6 ms ÷ 500 are 1 and 6 µs of it.
+// With two levels values per operation are the mean: 2 ms ÷ 1000 and 6 ms ÷ 500 contribute 1 and 6 µs to it.
 func TestProfileOfLevels(t *testing.T) {
 	p := Profile([]why.Stacks{stacks("A", 1, 1000, stack(2*time.Millisecond, 2, "f")), stacks("A", 50, 500, stack(6*time.Millisecond, 6, "f"))})
 	if err := p.CheckValid(); err != nil {
@@ -113,7 +113,7 @@ func TestProfileOfLevels(t *testing.T) {
 	}
 }
 
-// What go tool pprof shows are differences of 1000 operations: of write 6 − 3 ms.
+// go tool pprof shows differences of 1000 operations: of write 6 − 3 ms.
 func TestPprofReadsIt(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip(err)
@@ -220,9 +220,9 @@ func TestGraphShows(t *testing.T) {
 			figures, fill string
 			width         float64
 		}{
-			"all":   {"B&<b> 14 µs, A 10 µs: 4 µs more", "#e83e30", 1200},
-			"write": {"B&<b> 6 µs, A 3 µs: 3 µs more", "#e96a5f", 514.29},
-			"parse": {"B&<b> 3 µs, A 5 µs: 2 µs less", "#96aeea", 257.14},
+			"all":   {"B&<b> 14.0 µs, A 10.0 µs: 4.00 µs more", "#e83e30", 1200},
+			"write": {"B&<b> 6.00 µs, A 3.00 µs: 3.00 µs more", "#e96a5f", 514.29},
+			"parse": {"B&<b> 3.00 µs, A 5.00 µs: 2.00 µs less", "#96aeea", 257.14},
 		}[name]
 		if ok && (figures != want.figures || box.Rect.Fill != want.fill || box.Rect.Width != want.width) {
 			t.Errorf("%s: %q %s %g, want %+v", name, figures, box.Rect.Fill, box.Rect.Width, want)
@@ -266,13 +266,5 @@ func TestGraphIsBounded(t *testing.T) {
 	}
 	if boxes := len(read(t, graph).Boxes); boxes < 100 || !bytes.Contains(graph, fmt.Appendf(nil, "the smallest %d of %d", 400*250+1-boxes, 400*250+1)) {
 		t.Errorf("%d boxes, and it is not said how many are left out", boxes)
-	}
-}
-
-func TestDuration(t *testing.T) {
-	for ns, want := range map[float64]string{0: "0 ns", 0.1234: "0.123 ns", 999: "999 ns", 999.6: "1 µs", 12345: "12.3 µs", 1e6: "1 ms", 2.5e9: "2.5 s"} {
-		if got := duration(ns); got != want {
-			t.Errorf("%g: %s, want %s", ns, got, want)
-		}
 	}
 }

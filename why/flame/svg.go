@@ -7,11 +7,12 @@ import (
 	"math"
 	"strings"
 
+	"contend/internal/unit"
 	"contend/why"
 	"contend/why/symbol"
 )
 
-// In pixels, but for mostBytes.
+// In pixels, except mostBytes.
 const (
 	width     = 1200.0
 	rowHeight = 16
@@ -36,7 +37,7 @@ func Graph(baseline, candidate []why.Stacks) []byte {
 	depth, drawn := 0, 0
 	for _, b := range list {
 		one := b.svg(names, all[1], greatest)
-		if body.Len()+len(one) > mostBytes-10_000 { // of which names of variants and the script have less
+		if body.Len()+len(one) > mostBytes-10_000 { // names of variants and the script take less than 10,000
 			break
 		}
 		body.WriteString(one)
@@ -60,12 +61,12 @@ func Graph(baseline, candidate []why.Stacks) []byte {
 
 // both says what the candidate takes, what the baseline does, and the difference.
 func both(names [2]string, sides [2]float64) string {
-	text := fmt.Sprintf("%s %s, %s %s", short(names[1]), duration(sides[1]), short(names[0]), duration(sides[0]))
+	text := fmt.Sprintf("%s %s, %s %s", short(names[1]), unit.Duration(sides[1]), short(names[0]), unit.Duration(sides[0]))
 	switch more := sides[1] - sides[0]; {
 	case more > 0:
-		text += ": " + duration(more) + " more"
+		text += ": " + unit.Duration(more) + " more"
 	case more < 0:
-		text += ": " + duration(-more) + " less"
+		text += ": " + unit.Duration(-more) + " less"
 	}
 	return text
 }
@@ -109,20 +110,7 @@ func fitting(name string, w float64) string {
 // short keeps names of variants from filling the graph.
 func short(name string) string { return fitting(name, 40*letter) }
 
-// duration writes ns with three digits.
-func duration(ns float64) string {
-	for _, unit := range []struct {
-		name string
-		ns   float64
-	}{{"s", 1e9}, {"ms", 1e6}, {"µs", 1e3}} {
-		if ns >= 0.9995*unit.ns {
-			return fmt.Sprintf("%.3g %s", ns/unit.ns, unit.name)
-		}
-	}
-	return fmt.Sprintf("%.3g ns", ns)
-}
-
-// escaped is text in XML; what may not stand there is replaced.
+// escaped is text in XML; what is not allowed there is replaced.
 func escaped(text string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes all

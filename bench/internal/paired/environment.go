@@ -47,8 +47,8 @@ func Find(name string) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	for _, dir := range []string{"go", ".cargo"} {
-		if path, err = exec.LookPath(filepath.Join(home, dir, "bin", name)); err == nil {
+	for _, dir := range []string{filepath.Join(home, "go/bin"), filepath.Join(home, ".cargo/bin"), "/usr/sbin"} {
+		if path, err = exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return path, nil
 		}
 	}

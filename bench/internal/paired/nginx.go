@@ -3,7 +3,6 @@ package paired
 import (
 	"bytes"
 	"context"
-	"errors"
 	"maps"
 	"os"
 	"os/exec"
@@ -44,22 +43,25 @@ http {
 }
 `
 
-// StartNginx starts an nginx with one worker. The directives are those of its
-// block http, and files are in {{dir}}.
-func StartNginx(ctx context.Context, directives string, files map[string]string) (server *subject.Subject, version string, err error) {
-	binary, err := Find("nginx")
-	if errors.Is(err, exec.ErrNotFound) {
-		binary, err = exec.LookPath("/usr/sbin/nginx")
-	}
-	if err != nil {
-		return nil, "", err
-	}
+// Nginx returns the path of nginx, and its configuration with one worker; the directives are those of its block http,
+// and its files are in dir.
+func Nginx(directives, dir string) (binary, config string, err error) {
+	binary, err = Find("nginx")
 	user := ""
 	if os.Geteuid() == 0 {
 		user = "user root;"
 	}
+	return binary, strings.NewReplacer("USER", user, "HTTP", directives, "{{dir}}", dir).Replace(nginxConfig), err
+}
+
+// StartNginx starts it, with files in {{dir}}.
+func StartNginx(ctx context.Context, directives string, files map[string]string) (server *subject.Subject, version string, err error) {
+	binary, config, err := Nginx(directives, "{{dir}}")
+	if err != nil {
+		return nil, "", err
+	}
 	files = maps.Clone(files)
-	files["nginx.conf"] = strings.NewReplacer("USER", user, "HTTP", directives).Replace(nginxConfig)
+	files["nginx.conf"] = config
 	said, _ := exec.Command(binary, "-v").CombinedOutput()
 	server, err = subject.Start(ctx, subject.Config{Files: files,
 		Command: []string{binary, "-p", "{{dir}}", "-c", "{{dir}}/nginx.conf", "-e", "{{dir}}/error.log"}})

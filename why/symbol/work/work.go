@@ -39,6 +39,7 @@ const (
 	Compression  Kind = "compression"
 	Regexps      Kind = "regular expressions"
 	Logging      Kind = "logging"
+	Templates    Kind = "templates"
 	Text         Kind = "texts and numbers"
 	Sorting      Kind = "sorting"
 	Reflection   Kind = "reflection"
@@ -63,7 +64,7 @@ type rule struct {
 
 func (r rule) matches(name string) bool { return matches(r.name, name) }
 
-// matches says whether a name is the wanted one, or begins so if that has * at its end.
+// matches reports whether a name is the wanted one, or begins so if that has * at its end.
 func matches(wanted, name string) bool {
 	prefix, all := strings.CutSuffix(wanted, "*")
 	if all {
@@ -82,7 +83,7 @@ type table struct {
 //go:embed *.txt
 var texts embed.FS
 
-// The tables of each file, of which the first that knows a function holds.
+// The tables of each file: the first that knows a function decides.
 var (
 	golang    = tablesOf("go.txt")
 	kernel    = tablesOf("kernel.txt")
@@ -98,9 +99,9 @@ func tablesOf(file string) func() []table {
 	})
 }
 
-// read reads tables. One begins with its name in brackets and the files that it holds in, among which @NAME stands
-// for those of the table NAME. Then come kinds, each with its rules below it, behind a tab: a rule's name, a tab and
-// its example, or whole names with spaces between them, which are examples of themselves. # begins a comment.
+// read reads tables. One begins with its name in brackets and the files that it applies to, among which @NAME means
+// those of the table NAME. Then come kinds, each followed by its rules, after a tab: a rule's name, a tab and its
+// example, or whole names with spaces between them, which are examples of themselves. # begins a comment.
 func read(text string) []table {
 	var all []table
 	var kind Kind
@@ -146,7 +147,7 @@ func filesIn(list string, tables []table) (files []string) {
 // compiled is what code is in that a runtime made.
 const compiled = "[jit]"
 
-// holdsIn says whether the rules hold in a file. Code that was made has names that its runtime
+// holdsIn reports whether the rules hold in a file. Code that was made has names that its runtime
 // chose, in no language's manner.
 func (t table) holdsIn(file string) bool {
 	return t.in == nil && file != compiled || slices.ContainsFunc(t.in, func(wanted string) bool { return matches(wanted, file) })
@@ -186,11 +187,11 @@ func find(tables []table, name, file string) Kind {
 	return ""
 }
 
-// IsTask says whether the kind is what functions are called for, with all that these call, and
+// IsTask reports whether the kind is what functions are called for, with all that these call, and
 // not what they do for whoever calls them.
 func (k Kind) IsTask() bool {
 	switch k {
-	case Collection, JSON, Encoding, Cryptography, Hashing, Compression, Regexps, Logging, Sorting, Database:
+	case Collection, JSON, Encoding, Cryptography, Hashing, Compression, Regexps, Logging, Templates, Sorting, Database:
 		return true
 	}
 	return false

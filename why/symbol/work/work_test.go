@@ -27,7 +27,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	known := []Kind{Scheduling, Collection, Allocation, Stacks, Copying, Locks, Channels, Maps, SystemCalls, Polling, Network, Files, HTTP, RPC,
-		JSON, Encoding, Cryptography, Hashing, Compression, Regexps, Logging, Text, Sorting, Reflection, Time, Panics, Database, Interpreting,
+		JSON, Encoding, Cryptography, Hashing, Compression, Regexps, Logging, Templates, Text, Sorting, Reflection, Time, Panics, Database, Interpreting,
 		Compiling, Loading, Runtime, Faults, Interrupts, Kernel}
 	for kind := range kinds {
 		if !slices.Contains(known, kind) {
@@ -76,7 +76,7 @@ func TestOf(t *testing.T) {
 		{"some_static_function", "libcrypto.so.3", Cryptography},
 		{"EVP_DigestUpdate", "libcrypto.so.3", Cryptography},
 		{"LazyCompile:*handle /app/server.js:12", "[jit]", ""},
-		// What is linked into a program.
+		// Code that is linked into a program.
 		{"malloc", "shopd", Allocation},
 		{"_int_malloc", "shopd", Allocation},
 		{"memcpy", "shopd", Copying},
@@ -97,7 +97,7 @@ func TestOf(t *testing.T) {
 		{"std::_Hashtable<int>::find", "shopd", Maps},
 		{"ring::aead::aes_gcm::seal", "shopd", Cryptography},
 		{"log::__private_api::log_impl", "shopd", Logging},
-		// What has such names in its own files.
+		// Code with such names in its own files.
 		{"set_add_entry", "libpython3.11.so.1.0", Maps},
 		{"visit_reachable", "python3.12", Collection},
 		{"tuple_dealloc", "python", Allocation},
@@ -120,7 +120,7 @@ func TestOf(t *testing.T) {
 		{"set_price", "python3.12", Maps}, // which only the interpreter can have
 		{"set_price", "shop.cpython-312-x86_64-linux-gnu.so", ""},
 		{"scan_once_unicode", "_json.cpython-312-x86_64-linux-gnu.so", JSON},
-		// What a runtime made is in no language's manner.
+		// Functions that a runtime made are not in any language's manner.
 		{"RegExp:x+y", "[jit]", Regexps},
 		{"io.netty.channel.Channel::write", "[jit]", ""},
 		{"read", "[jit]", ""},

@@ -1,10 +1,13 @@
-package report_test
+package abform_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,12 +18,28 @@ import (
 
 	"contend/errkind"
 	"contend/load"
-	"contend/report"
+	"contend/report/abform"
 )
 
-// abSamples are n iterations, one after the other: the i-th connects in i µs
-// and takes 5000+10·i µs, of which it waits all but 100 for the first byte.
-func abSamples(n int, connects bool) []load.Sample {
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares with a file of testdata.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s: %v; it is now\n%s", path, err, got)
+	}
+}
+
+// samples are n iterations in sequence: the i-th connects in i µs and takes
+// 5000+10·i µs. It waits for the first byte during all but 100 µs of that.
+func samples(n int, connects bool) []load.Sample {
 	var list []load.Sample
 	start := time.Duration(0)
 	for i := range n {
@@ -34,16 +53,16 @@ func abSamples(n int, connects bool) []load.Sample {
 	return list
 }
 
-// abForms are the cases of the form.
-func abForms() map[string]*report.AB {
-	form := func(result load.Result, n int, connects bool) *report.AB {
-		times := report.NewABTimes(true)
-		for _, s := range abSamples(n, connects) {
+// forms are the cases of the form.
+func forms() map[string]*abform.Form {
+	form := func(result load.Result, n int, connects bool) *abform.Form {
+		times := abform.NewTimes(true)
+		for _, s := range samples(n, connects) {
 			times.Add(s)
 		}
 		result.Concurrency = 2
 		result.ThroughputPerSec = float64(result.Completed) / result.Duration.Seconds()
-		return &report.AB{Result: &result, Times: times, Host: "localhost", Port: 8080, Path: "/a?b=<c>", Server: "nginx/1.22.1", Length: 61}
+		return &abform.Form{Result: &result, Times: times, Host: "localhost", Port: 8080, Path: "/a?b=<c>", Server: "nginx/1.22.1", Length: 61}
 	}
 	right := load.Result{
 		Duration: 1250 * time.Millisecond,
@@ -66,7 +85,7 @@ func abForms() map[string]*report.AB {
 	}
 	nothing := load.Result{Duration: time.Millisecond, Counts: load.Counts{Planned: 13, Unfinished: 2, Errored: map[errkind.Kind]int64{errkind.Refused: 11}}}
 
-	forms := map[string]*report.AB{
+	forms := map[string]*abform.Form{
 		"kept": form(right, 300, false), "strict": form(right, 300, true), "tls": form(right, 300, true),
 		"wrong": form(wrong, 300, true), "wrong-strict": form(wrong, 300, true), "nothing": form(nothing, 0, false),
 	}
@@ -79,13 +98,13 @@ func abForms() map[string]*report.AB {
 	return forms
 }
 
-func TestABGolden(t *testing.T) {
+func TestGolden(t *testing.T) {
 	began := time.Date(2026, 11, 21, 9, 7, 22, 0, time.UTC)
-	for name, form := range abForms() {
+	for name, form := range forms() {
 		for extension, write := range map[string]func(io.Writer) error{
 			".txt": form.Text, ".csv": form.CSV,
 			".html": func(w io.Writer) error {
-				return form.HTML(w, report.ABMarkup{Table: "border=1", Cell: "bgcolor=white"})
+				return form.HTML(w, abform.Markup{Table: "border=1", Cell: "bgcolor=white"})
 			},
 			".tsv": func(w io.Writer) error { return form.Gnuplot(w, began) },
 		} {
@@ -97,14 +116,14 @@ func TestABGolden(t *testing.T) {
 			if lines := bytes.SplitAfter(got, []byte("\n")); extension == ".tsv" && len(lines) > 10 {
 				got = bytes.Join(lines[:10], nil) // the others are like these
 			}
-			golden(t, "ab/"+name+extension, got)
+			golden(t, name+extension, got)
 		}
 	}
 }
 
 // The parts of the failed requests add up to them, and the share is theirs.
-func TestABCounts(t *testing.T) {
-	text := func(f *report.AB) string {
+func TestCounts(t *testing.T) {
+	text := func(f *abform.Form) string {
 		var b bytes.Buffer
 		if err := f.Text(&b); err != nil {
 			t.Fatal(err)
@@ -122,7 +141,7 @@ func TestABCounts(t *testing.T) {
 			"(Connect: 1, Receive: 22, Length: 76, Exceptions: 1)", "Requests per second:    189.50 "},
 		"nothing": {"Failed requests:        11\n", "Requests per second:    0.00 ", "none, nothing succeeded", "refused: 11"},
 	} {
-		got := text(abForms()[name])
+		got := text(forms()[name])
 		for _, line := range want {
 			if !strings.Contains(got, line) {
 				t.Errorf("%s lacks %q:\n%s", name, line, got)
@@ -133,10 +152,10 @@ func TestABCounts(t *testing.T) {
 
 // Means, deviations and ranks are those of the sorted list, within what the
 // histogram promises and the form rounds.
-func TestABTimesAgreeWithTheList(t *testing.T) {
+func TestTimesAgreeWithTheList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfN(rapid.Int64Range(0, int64(100*time.Second)), 2, 60).Draw(t, "times")
-		times := report.NewABTimes(false)
+		times := abform.NewTimes(false)
 		mean := 0.0
 		for _, d := range list {
 			times.Add(load.Sample{End: time.Duration(d)})
@@ -147,7 +166,7 @@ func TestABTimesAgreeWithTheList(t *testing.T) {
 			squares += (float64(d) - mean) * (float64(d) - mean)
 		}
 		slices.Sort(list)
-		form := report.AB{Result: &load.Result{Duration: time.Second, Counts: load.Counts{Completed: int64(len(list))}}, Times: times}
+		form := abform.Form{Result: &load.Result{Duration: time.Second, Counts: load.Counts{Completed: int64(len(list))}}, Times: times}
 		var b bytes.Buffer
 		if err := form.Text(&b); err != nil {
 			t.Fatal(err)
@@ -167,12 +186,12 @@ func TestABTimesAgreeWithTheList(t *testing.T) {
 
 // ab's ranks: with 20 requests 50% is the 11th, 99% the 20th; in the file of
 // -e 50% is the 11th too, 1% the first (0.5 + 0.2, cut off, from 0).
-func TestABRanks(t *testing.T) {
-	times := report.NewABTimes(false)
+func TestRanks(t *testing.T) {
+	times := abform.NewTimes(false)
 	for i := range 20 {
 		times.Add(load.Sample{End: time.Duration(i+1) * time.Millisecond})
 	}
-	form := report.AB{Result: &load.Result{Duration: time.Second, Counts: load.Counts{Completed: 20}}, Times: times, Strict: true}
+	form := abform.Form{Result: &load.Result{Duration: time.Second, Counts: load.Counts{Completed: 20}}, Times: times, Strict: true}
 	var text, csv bytes.Buffer
 	if err := form.Text(&text); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,5 @@
-package report
+// Package plain makes text that others wrote fit for a page: a terminal shows it as it is, on one line.
+package plain
 
 import (
 	"strconv"
@@ -7,22 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// clean makes text fit for a terminal and for one line: what a server or a file
+// Line makes text fit for a terminal and for one line: what a server or a file
 // put into an error text, a title or a name must not move the cursor, colour
 // the screen or turn the direction of writing. Lines are joined by semicolons,
 // and whatever does not print is shown as in a Go string, such as \x1b. Every
 // text of a view passes through here once.
-func clean(text string) string {
+func Line(text string) string {
 	var lines []string
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
 		if line = strings.TrimSpace(line); line != "" {
 			lines = append(lines, line)
 		}
 	}
-	return printable(strings.Join(lines, "; "))
+	return Printable(strings.Join(lines, "; "))
 }
 
-func printable(text string) string {
+func Printable(text string) string {
 	var b strings.Builder
 	for i, r := range text {
 		switch {
@@ -39,18 +40,18 @@ func printable(text string) string {
 	return b.String()
 }
 
-// clip shortens text to at most n runes.
-func clip(text string, n int) string {
+// Clip shortens text to at most n runes.
+func Clip(text string, n int) string {
 	if utf8.RuneCountInString(text) <= n {
 		return text
 	}
 	return string([]rune(text)[:n-1]) + "…"
 }
 
-// width is how many columns text takes on a terminal: two for East Asian wide
-// characters (Unicode Standard Annex 11) and pictographs, none for marks that
-// are set upon the character before.
-func width(text string) int {
+// Width is how many columns text takes on a terminal: two for East Asian wide
+// characters (Unicode Standard Annex 11) and pictographs, none for combining
+// marks.
+func Width(text string) int {
 	n := 0
 	for _, r := range text {
 		switch {

@@ -1,23 +1,25 @@
-package report
+package abform
 
 import (
 	"bytes"
 	"fmt"
 	"html"
 	"io"
+
+	"contend/report/plain"
 )
 
-// An ABMarkup holds the attributes that ab's -x, -y and -z put into the tags of
+// A Markup holds the attributes that ab's -x, -y and -z put into the tags of
 // the table, its rows and its cells.
-type ABMarkup struct {
+type Markup struct {
 	Table, Row, Cell string
 }
 
 // HTML writes the report as ab's -w does: one table.
-func (r *AB) HTML(w io.Writer, m ABMarkup) error {
-	p := abPage{markup: m}
+func (r *Form) HTML(w io.Writer, m Markup) error {
+	p := htmlPage{markup: m}
 	fmt.Fprintf(&p.b, "\n\n<table %s>\n", m.Table)
-	p.row("Server Software:", "%s", html.EscapeString(clean(r.Server)))
+	p.row("Server Software:", "%s", html.EscapeString(plain.Line(r.Server)))
 	p.row("Server Hostname:", "%s", html.EscapeString(r.Host))
 	p.row("Server Port:", "%d", r.Port)
 	p.row("Document Path:", "%s", html.EscapeString(r.Path))
@@ -35,25 +37,25 @@ func (r *AB) HTML(w io.Writer, m ABMarkup) error {
 	return err
 }
 
-type abPage struct {
+type htmlPage struct {
 	b      bytes.Buffer
-	markup ABMarkup
+	markup Markup
 }
 
-func (p *abPage) row(label, format string, args ...any) {
+func (p *htmlPage) row(label, format string, args ...any) {
 	row, cell := p.markup.Row, p.markup.Cell
 	fmt.Fprintf(&p.b, "<tr %s><th colspan=2 %s>%s</th><td colspan=2 %s>%s</td></tr>\n",
 		row, cell, label, cell, fmt.Sprintf(format, args...))
 }
 
 // more continues the row above.
-func (p *abPage) more(format string, args ...any) {
+func (p *htmlPage) more(format string, args ...any) {
 	row, cell := p.markup.Row, p.markup.Cell
 	fmt.Fprintf(&p.b, "<tr %s><td colspan=2 %s>&nbsp;</td><td colspan=2 %s>%s</td></tr>\n",
 		row, cell, cell, fmt.Sprintf(format, args...))
 }
 
-func (r *AB) htmlCounts(p *abPage) {
+func (r *Form) htmlCounts(p *htmlPage) {
 	n := r.count()
 	p.row("Complete requests:", "%d", n.complete)
 	p.row("Failed requests:", "%d", n.failed)
@@ -74,7 +76,7 @@ func (r *AB) htmlCounts(p *abPage) {
 	p.row("HTML transferred:", "%d bytes", r.Result.BodyIn)
 }
 
-func (r *AB) htmlRates(p *abPage) {
+func (r *Form) htmlRates(p *htmlPage) {
 	if r.Result.Duration == 0 {
 		return
 	}
@@ -86,7 +88,7 @@ func (r *AB) htmlRates(p *abPage) {
 	}
 }
 
-func (r *AB) htmlTimes(p *abPage) {
+func (r *Form) htmlTimes(p *htmlPage) {
 	if r.Times.total.hist.Count() == 0 {
 		return
 	}
@@ -95,7 +97,7 @@ func (r *AB) htmlTimes(p *abPage) {
 	fmt.Fprintf(&p.b, "<tr %[1]s><th %[2]s>&nbsp;</th> <th %[2]s>min</th>   <th %[2]s>avg</th>   <th %[2]s>max</th></tr>\n", row, cell)
 	for _, line := range []struct {
 		label string
-		time  *abTime
+		time  *oneTime
 	}{{"Connect:", &r.Times.connect}, {"Processing:", &r.Times.processing}, {"Total:", &r.Times.total}} {
 		h := line.time.hist
 		fmt.Fprintf(&p.b, "<tr %[1]s><th %[2]s>%[3]s</th><td %[2]s>%5[4]s</td><td %[2]s>%5[5]s</td><td %[2]s>%5[6]s</td></tr>\n",
@@ -103,7 +105,7 @@ func (r *AB) htmlTimes(p *abPage) {
 	}
 }
 
-func (r *AB) htmlSummary(p *abPage) {
+func (r *Form) htmlSummary(p *htmlPage) {
 	var b bytes.Buffer
 	r.summary(&b)
 	fmt.Fprintf(&p.b, "<tr %s><td colspan=4 %s><pre>%s</pre></td></tr>\n", p.markup.Row, p.markup.Cell, html.EscapeString(b.String()))

@@ -1,4 +1,4 @@
-package report
+package abform
 
 import (
 	"bytes"
@@ -13,37 +13,37 @@ import (
 	"contend/load"
 )
 
-// ABTimes collects the four times of ab's table: Connect is the part of Total
-// (start to completion) until the connection stands, Processing the rest of it,
-// and Waiting the time to the answer's first byte. Make one with NewABTimes. It
-// is not safe for concurrent use.
-type ABTimes struct {
-	connect, processing, waiting, total abTime
+// Times collects the four times of ab's table: Connect is the part of Total
+// (start to completion) until the connection is open, Processing the rest of
+// it, and Waiting the time to the answer's first byte. Make one with
+// NewTimes. It is not safe for concurrent use.
+type Times struct {
+	connect, processing, waiting, total oneTime
 
 	keep    bool
-	samples []abSample
+	samples []sample
 }
 
-// An abTime is one line of the table.
-type abTime struct {
+// A oneTime is one line of the table.
+type oneTime struct {
 	hist *hist.Histogram
 	// Welford's recurrence for the sum of squared deviations (Knuth, The Art of
 	// Computer Programming, volume 2, 4.2.2, equations 15 and 16).
 	average, squares float64
 }
 
-type abSample struct{ start, connect, total, waiting time.Duration }
+type sample struct{ start, connect, total, waiting time.Duration }
 
-// NewABTimes makes an empty collection. With samples it keeps every one of
+// NewTimes makes an empty collection. With samples it keeps every one of
 // them, in 32 bytes each, which only Gnuplot needs.
-func NewABTimes(samples bool) *ABTimes {
-	empty := func() abTime { return abTime{hist: hist.New()} }
-	return &ABTimes{connect: empty(), processing: empty(), waiting: empty(), total: empty(), keep: samples}
+func NewTimes(samples bool) *Times {
+	empty := func() oneTime { return oneTime{hist: hist.New()} }
+	return &Times{connect: empty(), processing: empty(), waiting: empty(), total: empty(), keep: samples}
 }
 
 // Add adds the times of one iteration.
-func (t *ABTimes) Add(s load.Sample) {
-	one := abSample{start: s.Start, connect: s.Outcome.Phases.Connect, total: s.End - s.Start, waiting: s.Outcome.Phases.FirstByte}
+func (t *Times) Add(s load.Sample) {
+	one := sample{start: s.Start, connect: s.Outcome.Phases.Connect, total: s.End - s.Start, waiting: s.Outcome.Phases.FirstByte}
 	t.connect.add(one.connect)
 	t.processing.add(one.total - one.connect)
 	t.waiting.add(one.waiting)
@@ -53,17 +53,17 @@ func (t *ABTimes) Add(s load.Sample) {
 	}
 }
 
-func (t *abTime) add(d time.Duration) {
+func (t *oneTime) add(d time.Duration) {
 	t.hist.Record(d)
 	deviation := float64(d) - t.average
 	t.average += deviation / float64(t.hist.Count())
 	t.squares += deviation * (float64(d) - t.average)
 }
 
-func (t *abTime) mean() (time.Duration, bool) { return t.hist.Mean(), t.hist.Count() > 0 }
+func (t *oneTime) mean() (time.Duration, bool) { return t.hist.Mean(), t.hist.Count() > 0 }
 
 // deviation is the standard deviation of the sample.
-func (t *abTime) deviation() time.Duration {
+func (t *oneTime) deviation() time.Duration {
 	if t.hist.Count() < 2 {
 		return 0
 	}
@@ -72,7 +72,7 @@ func (t *abTime) deviation() time.Duration {
 
 // at returns the time within which the share of percent was served. The strict
 // form takes the rank that ab takes, which is one more.
-func (t *abTime) at(percent int, strict bool) time.Duration {
+func (t *oneTime) at(percent int, strict bool) time.Duration {
 	n := t.hist.Count()
 	if !strict {
 		return t.hist.Quantile(float64(percent) / 100)
@@ -81,27 +81,27 @@ func (t *abTime) at(percent int, strict bool) time.Duration {
 }
 
 // rank returns the k-th shortest time, k from 1, or the longest.
-func (t *abTime) rank(k int64) time.Duration {
+func (t *oneTime) rank(k int64) time.Duration {
 	return t.hist.Quantile(float64(k) / float64(t.hist.Count()))
 }
 
 // ms formats a time for a table: thousandths of a millisecond, or whole ones
 // as ab rounds them.
-func (r *AB) ms(d time.Duration) string {
+func (r *Form) ms(d time.Duration) string {
 	if r.Strict {
 		return fmt.Sprint((d.Microseconds() + 500) / 1000)
 	}
 	return fmt.Sprintf("%.3f", milliseconds(d))
 }
 
-type abLine struct {
+type line struct {
 	label string
 	what  string // in ab's warning
-	time  *abTime
+	time  *oneTime
 }
 
-func (r *AB) lines() []abLine {
-	return []abLine{
+func (r *Form) lines() []line {
+	return []line{
 		{"Connect:    ", "the initial connection time", &r.Times.connect},
 		{"Processing: ", "the processing time", &r.Times.processing},
 		{"Waiting:    ", "the waiting time", &r.Times.waiting},
@@ -109,7 +109,7 @@ func (r *AB) lines() []abLine {
 	}
 }
 
-func (r *AB) times(b *bytes.Buffer) {
+func (r *Form) times(b *bytes.Buffer) {
 	if r.Times.total.hist.Count() == 0 {
 		return
 	}
@@ -133,7 +133,7 @@ func (r *AB) times(b *bytes.Buffer) {
 	}
 }
 
-func (r *AB) plainTimes(b *bytes.Buffer) {
+func (r *Form) plainTimes(b *bytes.Buffer) {
 	b.WriteString("              min   avg   max\n")
 	max := " %5s"
 	if r.Strict {
@@ -146,32 +146,32 @@ func (r *AB) plainTimes(b *bytes.Buffer) {
 }
 
 // doubt is ab's test of a skewed distribution, on the figures that are shown.
-func (r *AB) doubt(b *bytes.Buffer, line abLine) {
-	apart := math.Abs(r.shown(line.time.hist.Mean()) - r.shown(line.time.at(50, r.Strict)))
-	switch deviation := milliseconds(line.time.deviation()); {
+func (r *Form) doubt(b *bytes.Buffer, l line) {
+	apart := math.Abs(r.shown(l.time.hist.Mean()) - r.shown(l.time.at(50, r.Strict)))
+	switch deviation := milliseconds(l.time.deviation()); {
 	case apart > 2*deviation:
 		fmt.Fprintf(b, "ERROR: The median and mean for %s are more than twice the standard\n"+
-			"       deviation apart. These results are NOT reliable.\n", line.what)
+			"       deviation apart. These results are NOT reliable.\n", l.what)
 	case apart > deviation:
 		fmt.Fprintf(b, "WARNING: The median and mean for %s are not within a normal deviation\n"+
-			"        These results are probably not that reliable.\n", line.what)
+			"        These results are probably not that reliable.\n", l.what)
 	}
 }
 
-func (r *AB) shown(d time.Duration) float64 {
+func (r *Form) shown(d time.Duration) float64 {
 	if r.Strict {
 		return float64((d.Microseconds() + 500) / 1000)
 	}
 	return milliseconds(d)
 }
 
-func (r *AB) percentages(b *bytes.Buffer) {
+func (r *Form) percentages(b *bytes.Buffer) {
 	total := &r.Times.total
 	if r.HidePercentages || total.hist.Count() < 2 {
 		return
 	}
 	b.WriteString("\nPercentage of the requests served within a certain time (ms)\n")
-	for _, p := range abPercentages {
+	for _, p := range percentages {
 		if p == 100 {
 			fmt.Fprintf(b, " 100%%  %5s (longest request)\n", r.ms(total.hist.Max()))
 			continue
@@ -182,7 +182,7 @@ func (r *AB) percentages(b *bytes.Buffer) {
 
 // CSV writes the file of ab's -e: the time within which each percentage of the
 // requests was served. Without any there are no lines but the first.
-func (r *AB) CSV(w io.Writer) error {
+func (r *Form) CSV(w io.Writer) error {
 	b := bytes.NewBufferString("Percentage served,Time in ms\n")
 	total := &r.Times.total
 	n := total.hist.Count()
@@ -202,9 +202,9 @@ func (r *AB) CSV(w io.Writer) error {
 
 // Gnuplot writes the file of ab's -g: one line for each request, the fastest
 // first. Began is the start of the run.
-func (r *AB) Gnuplot(w io.Writer, began time.Time) error {
+func (r *Form) Gnuplot(w io.Writer, began time.Time) error {
 	b := bytes.NewBufferString("starttime\tseconds\tctime\tdtime\tttime\twait\n")
-	samples := slices.SortedStableFunc(slices.Values(r.Times.samples), func(x, y abSample) int { return cmp.Compare(x.total, y.total) })
+	samples := slices.SortedStableFunc(slices.Values(r.Times.samples), func(x, y sample) int { return cmp.Compare(x.total, y.total) })
 	for _, s := range samples {
 		start := began.Add(s.start)
 		fmt.Fprintf(b, "%s\t%d\t%s\t%s\t%s\t%s\n", start.Format(time.ANSIC), start.Unix(),

@@ -1,4 +1,5 @@
-package report
+// Package abform writes a run as Apache Bench 2.3 does, for scripts that read it.
+package abform
 
 import (
 	"bytes"
@@ -9,14 +10,15 @@ import (
 
 	"contend/errkind"
 	"contend/load"
+	"contend/report/plain"
 )
 
-// An AB is one run in the form of Apache Bench 2.3, line for line. The form's
+// A Form is one run in the form of Apache Bench 2.3, line for line. The form's
 // labels and columns are those that ab prints (support/ab.c of the Apache HTTP
 // Server), because scripts read them; its figures are ours unless Strict is set.
-type AB struct {
+type Form struct {
 	Result *load.Result
-	Times  *ABTimes
+	Times  *Times
 	// What was asked, and what the first answer said.
 	Host, Path string
 	Port       int
@@ -39,17 +41,17 @@ type AB struct {
 	Strict bool
 }
 
-// abCounts are the counts of the form.
-type abCounts struct {
+// counts are the counts of the form.
+type counts struct {
 	complete, failed, nonSuccess         int64
 	connect, receive, length, exceptions int64 // parts of failed
 }
 
-// abPercentages are those of its table.
-var abPercentages = [...]int{50, 66, 75, 80, 90, 95, 98, 99, 100}
+// percentages are those of its table.
+var percentages = [...]int{50, 66, 75, 80, 90, 95, 98, 99, 100}
 
 // Text writes the report for a terminal.
-func (r *AB) Text(w io.Writer) error {
+func (r *Form) Text(w io.Writer) error {
 	var b bytes.Buffer
 	r.head(&b)
 	r.counts(&b)
@@ -63,8 +65,8 @@ func (r *AB) Text(w io.Writer) error {
 	return err
 }
 
-func (r *AB) head(b *bytes.Buffer) {
-	fmt.Fprintf(b, "\n\nServer Software:        %s\n", clean(r.Server))
+func (r *Form) head(b *bytes.Buffer) {
+	fmt.Fprintf(b, "\n\nServer Software:        %s\n", plain.Line(r.Server))
 	fmt.Fprintf(b, "Server Hostname:        %s\n", r.Host)
 	fmt.Fprintf(b, "Server Port:            %d\n", r.Port)
 	for _, line := range [][2]string{{"SSL/TLS Protocol:       ", r.TLS}, {"Server Temp Key:        ", r.TempKey}, {"TLS Server Name:        ", r.ServerName}} {
@@ -76,14 +78,14 @@ func (r *AB) head(b *bytes.Buffer) {
 	fmt.Fprintf(b, "Document Length:        %s\n\n", r.length())
 }
 
-func (r *AB) length() string {
+func (r *Form) length() string {
 	if r.VariableLength {
 		return "Variable"
 	}
 	return fmt.Sprintf("%d bytes", r.Length)
 }
 
-func (r *AB) counts(b *bytes.Buffer) {
+func (r *Form) counts(b *bytes.Buffer) {
 	n := r.count()
 	fmt.Fprintf(b, "Concurrency Level:      %d\n", r.Result.Concurrency)
 	fmt.Fprintf(b, "Time taken for tests:   %.3f seconds\n", r.seconds())
@@ -105,7 +107,7 @@ func (r *AB) counts(b *bytes.Buffer) {
 	fmt.Fprintf(b, "HTML transferred:       %d bytes\n", r.Result.BodyIn)
 }
 
-func (r *AB) rates(b *bytes.Buffer) {
+func (r *Form) rates(b *bytes.Buffer) {
 	n, seconds := r.count(), r.seconds()
 	if n.complete == 0 || seconds == 0 {
 		return
@@ -122,24 +124,24 @@ func (r *AB) rates(b *bytes.Buffer) {
 }
 
 // perSecond is of right answers, and of all that ended in the strict form.
-func (r *AB) perSecond() float64 {
+func (r *Form) perSecond() float64 {
 	if r.Strict {
 		return float64(r.count().complete) / r.seconds()
 	}
 	return r.Result.ThroughputPerSec
 }
 
-func (r *AB) kilobytes(n int64) float64 { return float64(n) / 1024 / r.seconds() }
+func (r *Form) kilobytes(n int64) float64 { return float64(n) / 1024 / r.seconds() }
 
 // seconds are those that a caller had for the requests on average: until its last one had ended, which -t lets end.
-func (r *AB) seconds() float64 {
+func (r *Form) seconds() float64 {
 	return (r.Result.Duration + r.Result.Overhang/time.Duration(max(1, r.Result.Concurrency))).Seconds()
 }
 
 // count sorts what became of the iterations into the form's few classes, so
 // that failed is the sum of its four parts.
-func (r *AB) count() abCounts {
-	n := abCounts{nonSuccess: r.nonSuccess()}
+func (r *Form) count() counts {
+	n := counts{nonSuccess: r.nonSuccess()}
 	ended := r.Result.Completed + r.Result.Failed
 	for kind, count := range r.Result.Errored {
 		switch kind {
@@ -159,7 +161,7 @@ func (r *AB) count() abCounts {
 		return n
 	}
 	for _, f := range r.Result.Faults {
-		if f.Check == abLengthCheck {
+		if f.Check == lengthCheck {
 			n.length += f.Count
 		}
 	}
@@ -169,11 +171,11 @@ func (r *AB) count() abCounts {
 	return n
 }
 
-// abLengthCheck is the name of the check that an answer of another length than
+// lengthCheck is the name of the check that an answer of another length than
 // the first breaks.
-const abLengthCheck = "length"
+const lengthCheck = "length"
 
-func (r *AB) nonSuccess() int64 {
+func (r *Form) nonSuccess() int64 {
 	var n int64
 	for status, count := range r.Result.Statuses {
 		if status < 200 || status > 299 {
@@ -185,7 +187,7 @@ func (r *AB) nonSuccess() int64 {
 
 // summary is what the form does not have: the three figures that matter, and
 // what went wrong with one example each.
-func (r *AB) summary(b *bytes.Buffer) {
+func (r *Form) summary(b *bytes.Buffer) {
 	n := r.count()
 	fmt.Fprintf(b, "\nTransactions per second: %.2f\n", r.Result.ThroughputPerSec)
 	latency := "none, nothing succeeded"
@@ -203,11 +205,11 @@ func (r *AB) summary(b *bytes.Buffer) {
 		if cause == "" {
 			cause = fmt.Sprintf("status %d", f.Status)
 		}
-		abCause(b, cause, f.Count, f.Example)
+		writeCause(b, cause, f.Count, f.Example)
 	}
 	for _, kind := range errkind.All() {
 		if count := r.Result.Errored[kind]; count > 0 {
-			abCause(b, string(kind), count, r.Result.Examples[kind])
+			writeCause(b, string(kind), count, r.Result.Examples[kind])
 		}
 	}
 	if r.Result.Unfinished > 0 {
@@ -215,10 +217,13 @@ func (r *AB) summary(b *bytes.Buffer) {
 	}
 }
 
-func abCause(b *bytes.Buffer, cause string, count int64, example string) {
+// longestExample is how much of an error text is shown.
+const longestExample = 120
+
+func writeCause(b *bytes.Buffer, cause string, count int64, example string) {
 	fmt.Fprintf(b, "   %s: %d", cause, count)
 	if example, _, _ = strings.Cut(example, "\r\n\r\n"); example != "" {
-		fmt.Fprintf(b, " (%s)", clip(clean(example), longestExample))
+		fmt.Fprintf(b, " (%s)", plain.Clip(plain.Line(example), longestExample))
 	}
 	b.WriteByte('\n')
 }

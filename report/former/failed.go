@@ -1,4 +1,5 @@
-package report
+// Package former reads what documents of former versions say in words alone.
+package former
 
 import (
 	"regexp"
@@ -12,24 +13,6 @@ import (
 // Documents of contend up to 0.2 have failures as texts alone. This file reads them. It matches the
 // words of those versions, so it stays as it is when today's words change.
 
-// readFailures adds values where the document has failures as texts alone.
-func (d *Document) readFailures() {
-	fill := func(list *[]failure.Failure, text string) {
-		if text != "" && len(*list) == 0 {
-			*list = failuresIn(text, d.Arms)
-		}
-	}
-	fill(&d.Failures, d.Failure)
-	for i := range d.Experiments {
-		fill(&d.Experiments[i].Failures, d.Experiments[i].Error)
-	}
-	for i := range d.Trials {
-		if of := d.Trials[i].Why; of != nil {
-			fill(&of.Failures, of.Failed)
-		}
-	}
-}
-
 var (
 	// endOfOutput is where the error of a command's process ends and its last lines begin.
 	endOfOutput = regexp.MustCompile(`; end of its (stderr|stdout):\n`)
@@ -40,7 +23,7 @@ var (
 	dialled = regexp.MustCompile(`((?:cannot reach|connect to) \S+: )(?:[a-z]+: )?(?:dial: )?dial (?:tcp|udp|unix)[46]?(?: \S+)?: (?:connect: )?`)
 	// unreached is an address at which nothing answers, and why.
 	unreached = regexp.MustCompile(`^cannot reach (\S+): (?:[a-z]+: )?(.*)$`)
-	// whatToPut is the advice for a server that listens elsewhere.
+	// whatToPut is the advice for a server that listens at another address.
 	whatToPut = regexp.MustCompile(`: (put [^;]*)`)
 	// missingProgram is one that the system did not find.
 	missingProgram = regexp.MustCompile(`fork/exec (\S+): no such file or directory|exec: "([^"]+)": executable file not found in \S+`)
@@ -74,11 +57,11 @@ var kindsBefore = []struct {
 	{"connection refused", failure.Refused},
 }
 
-// failuresIn splits a text that says of several arms, one behind the other, why they failed.
-func failuresIn(text string, arms []Arm) (list []failure.Failure) {
+// Failures reads a text that says why one or several arms failed, one after the other.
+func Failures(text string, arms []string) (list []failure.Failure) {
 	begin := 0
 	for i := range text {
-		if text[i] == '\n' && slices.ContainsFunc(arms, func(a Arm) bool { return strings.HasPrefix(text[i+1:], a.Name+": ") }) {
+		if text[i] == '\n' && slices.ContainsFunc(arms, func(arm string) bool { return strings.HasPrefix(text[i+1:], arm+": ") }) {
 			list = append(list, failureIn(strings.TrimSpace(text[begin:i]), arms))
 			begin = i + 1
 		}
@@ -87,7 +70,7 @@ func failuresIn(text string, arms []Arm) (list []failure.Failure) {
 }
 
 // failureIn reads the error of one arm.
-func failureIn(text string, arms []Arm) (f failure.Failure) {
+func failureIn(text string, arms []string) (f failure.Failure) {
 	if at := endOfOutput.FindStringSubmatchIndex(text); at != nil {
 		f.Stream = text[at[2]:at[3]]
 		for _, line := range strings.Split(strings.Trim(text[at[1]:], "\n"), "\n") {
@@ -101,9 +84,9 @@ func failureIn(text string, arms []Arm) (f failure.Failure) {
 		f.More, f.Advice = strings.Replace(f.More, m[0], "", 1), m[1]
 	}
 	f.Cause = dialled.ReplaceAllString(f.Cause, "$1")
-	for _, a := range arms {
-		if rest, ok := strings.CutPrefix(strings.TrimPrefix(f.Cause, "arm "), a.Name+": "); ok {
-			f.Arm, f.Cause = a.Name, rest
+	for _, arm := range arms {
+		if rest, ok := strings.CutPrefix(strings.TrimPrefix(f.Cause, "arm "), arm+": "); ok {
+			f.Arm, f.Cause = arm, rest
 		}
 	}
 	m := ofServer.FindStringSubmatch(f.Cause)
@@ -135,4 +118,12 @@ func classifyBefore(f *failure.Failure) {
 	} else if strings.HasPrefix(f.Cause, "not ready ") {
 		f.Kind = failure.NotReady
 	}
+}
+
+// Purpose says what a step is for whose document does not: a command line, or advice, which has none.
+func Purpose(step string) string {
+	if strings.HasPrefix(step, "contend ") {
+		return "run this"
+	}
+	return ""
 }

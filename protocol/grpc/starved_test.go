@@ -1,0 +1,53 @@
+package grpc
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"contend/finding"
+	"contend/load"
+	"contend/protocol/wire"
+)
+
+// sevenUnanswered starts a server that never answers its first seven calls.
+func sevenUnanswered(t *testing.T) string {
+	server := newCounterServer(t)
+	var asked atomic.Int64
+	server.hook = func(ctx context.Context) error {
+		if asked.Add(1) <= 7 {
+			<-ctx.Done()
+		}
+		return nil
+	}
+	address, _ := server.start(t, "127.0.0.1:0", noReflection)
+	return address
+}
+
+// Seven calls are never answered, each of another caller: of streams that share a connection, and of connections.
+func TestCallersThatAreNotServed(t *testing.T) {
+	t.Parallel()
+	for mode, streams := range map[wire.Sharing]bool{wire.Shared: true, wire.PerVU: false} {
+		for _, calls := range []bool{false, true} {
+			var r *load.Result
+			for length := time.Second / 4; ; length *= 4 { // until the others have responses enough
+				opened := open(t, config(sevenUnanswered(t), mode))
+				target := load.Target(opened)
+				if calls {
+					target = byCalls{opened}
+				}
+				var err error
+				if r, err = load.Run(t.Context(), "", target, load.Plan{VUs: 10, Duration: length}); err != nil {
+					t.Fatal(err)
+				}
+				if r.Shares.Answered > 100 && r.Shares.Unheard <= 7 || length > time.Minute {
+					break
+				}
+			}
+			if r.Starved != 7 || !finding.Starved.In(r.Warnings) || r.Shares.Streams != (streams && !calls) {
+				t.Errorf("%v by %s: %d starved, shares %+v, %v", mode, r.Engine, r.Starved, r.Shares, r.Warnings)
+			}
+		}
+	}
+}
