@@ -228,7 +228,7 @@ var rooms = map[string]size{
 	"search":               {805, 610},    // +20: slow servers whose callers wait for each other, or longer than a grace; +40, +55: servers whose responses take long, or that starve connections; +125, +120: a sequential bound on the share of slow answers, and the interval of the limit; attempts of 10,000 answers went
 	"setting":              {990, 380},
 	"stat":                 {1335, 2350}, // +45, +50: means of counts, which hardly vary; +40: movements as values, which results say in their own units
-	"subject":              {2450, 2590},
+	"subject":              {2450, 2600}, // +0, +10: waiting for CPUs does not count against a start; a guess when a limit is over went
 	"sweep":                {790, 655},   // +50, +35: levels below one that starves connections count; +10: servers that starve connections; +30: what was measured if there was too little time; +120, +60: the knee, and how long to measure; a level chosen by noise went
 	"trial":                {4125, 4270}, // +5: warm-ups end if connections starve; +20: a server of one connection for tests; +15: servers that starve connections end a comparison; +5: each server has its time to end
 	"usl":                  {695, 425},   // +45, +35: where power peaks

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -49,4 +50,17 @@ func TestCPUsThatCannotBeUsed(t *testing.T) {
 	cfg.CPUs = []int{-1, usable, 5000}
 	_, err := Start(t.Context(), cfg)
 	contains(t, err, fmt.Sprintf("cpus: [-1 5000] of [-1 %d 5000] cannot be used here, possible are [", usable))
+}
+
+// What a subject waits for CPUs does not count against its time to start: here four loops of its own
+// share one CPU, of which each second three are waited for.
+func TestStartCountsNoWaitForCPUs(t *testing.T) {
+	cfg := role("serve", "{{addr}}")
+	late := "for _ in 1 2 3 4; do while :; do :; done & done; sleep 2; exec \"$0\" \"$@\""
+	cfg.Command = append([]string{"/bin/sh", "-c", late}, cfg.Command...)
+	cfg.CPUs, cfg.StartTimeout = usableCPUs(t)[:1], time.Second
+	started(t, cfg)
+	cfg.Command[2] = strings.ReplaceAll(late, "while :; do :; done", "sleep 9")
+	_, err := Start(t.Context(), cfg)
+	contains(t, err, "not ready after 1s", "nobody listens")
 }

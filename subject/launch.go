@@ -118,12 +118,46 @@ func notStarted(err error) error {
 
 // becomeReady waits until the probes hold, or abandons the subject.
 func (s *Subject) becomeReady(ctx context.Context, timeout time.Duration, probes []probe) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not ready after %v", timeout))
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go s.limitStart(ctx, timeout, cancel)
 	if err := awaitReady(ctx, s.done, probes); err != nil {
 		return s.abandon(err)
 	}
 	return nil
+}
+
+// maxPatience bounds how much longer than its timeout a subject that waits for CPUs may take to start.
+const maxPatience = 5
+
+// limitStart ends ctx when the subject has had its time to start. While its threads could run and had
+// no CPU, as on a machine that has much else to do, the time does not count.
+func (s *Subject) limitStart(ctx context.Context, timeout time.Duration, end context.CancelCauseFunc) {
+	started, limit := time.Now(), timeout
+	for time.Since(started) < limit {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(limit - time.Since(started)):
+		}
+		limit = timeout + min(s.waited(), maxPatience*timeout)
+	}
+	text := fmt.Sprintf("not ready after %v", timeout)
+	if more := limit - timeout; more >= timeout/10 {
+		text += fmt.Sprintf(" and %v without a CPU", more.Round(timeout/10))
+	}
+	end(errors.New(text))
+}
+
+// waited is how long the threads that now live could have run and had no CPU; 0 where that is unknown.
+func (s *Subject) waited() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reaped {
+		return 0
+	}
+	sample, _, _, _ := sampleAll(s.PID(), s.container)
+	return sample.Waited
 }
 
 // said returns what puts into a text, in place of the address that binds are moved to and

@@ -186,7 +186,7 @@ func poll(ctx context.Context, done <-chan struct{}, ask probe) error {
 	var notYet error
 	for {
 		err := attempt(ctx, ask)
-		if err != nil && (!isOver(ctx) || notYet == nil) {
+		if err != nil && (ctx.Err() == nil || notYet == nil) {
 			notYet = err // an answer cut short by ctx says less than the one before
 		}
 		select {
@@ -205,13 +205,6 @@ func poll(ctx context.Context, done <-chan struct{}, ask probe) error {
 		case <-tick.C:
 		}
 	}
-}
-
-// isOver also holds between the deadline of ctx and its cancellation, when the
-// network has timed out already.
-func isOver(ctx context.Context) bool {
-	deadline, limited := ctx.Deadline()
-	return ctx.Err() != nil || limited && !time.Now().Before(deadline)
 }
 
 func attempt(ctx context.Context, ask probe) error {

@@ -79,7 +79,8 @@ type Config struct {
 	Counted []perf.Event
 	// Ready says when the subject counts as ready.
 	Ready Ready
-	// StartTimeout bounds the time from start to ready; 0 means 10 s.
+	// StartTimeout bounds the time from start to ready; 0 means 10 s. Where the subject waits for a
+	// CPU, that time is added, at most five times as much (Linux).
 	StartTimeout time.Duration
 	// StopTimeout is the time from TERM to KILL; 0 means 5 s.
 	StopTimeout time.Duration
