@@ -43,6 +43,8 @@ func (d *Document) searchScreen(s search.Result) *screen {
 		}
 	case s.Verdict == search.RateUnsettled:
 		page.next = cmp.Or(d.goesOn(), advise("run the same command with a longer -d"))
+	case s.Verdict == search.RateMissed && len(s.Attempts) == 0:
+		page.next = advise("choose an --objective that one request at a time keeps")
 	default:
 		page.next = cmp.Or(d.goesOn(), advise("run contend run --rate below that rate, for longer, to see the response times in full"))
 	}
@@ -82,7 +84,11 @@ func saidRate(s search.Result) (first, trust string, m mood) {
 		}
 		return fmt.Sprintf("%s %s, and higher rates may too", unit.Rate(s.HeldPerSec), keeps), fmt.Sprintf("AT_LEAST, lower bound: %s; %s", passed, why), doubted
 	case search.RateMissed:
-		return fmt.Sprintf("No rate %s: not even %s", keeps, unit.Rate(s.MissedPerSec)), "MISSED: " + why, bad
+		lowest := "one request at a time"
+		if s.MissedPerSec > 0 {
+			lowest = unit.Rate(s.MissedPerSec)
+		}
+		return fmt.Sprintf("No rate %s: not even %s", keeps, lowest), "MISSED: " + why, bad
 	case search.RateInvalid:
 		if s.Reason == nil { // as in a document of another version
 			return noRate, string(s.Verdict), doubted

@@ -75,6 +75,19 @@ func TestSearchesSayWhatTheyFound(t *testing.T) {
 	}
 }
 
+// Where even one request at a time takes too long, there is no rate to name and none to try.
+func TestASearchThatOneCallerEnds(t *testing.T) {
+	d := searched(false)
+	s := &d.Searches[0].Result
+	s.Attempts, s.Design.Objectives = nil, []string{"p99 < 1us"}
+	s.Derive()
+	text := textOf(t, d)
+	want := "No rate keeps p99 < 1us: not even one request at a time\nMISSED: one request at a time, the fastest response took "
+	if !strings.HasPrefix(text, want) || !strings.Contains(text, "Next: choose an --objective that one request at a time keeps") {
+		t.Error(text)
+	}
+}
+
 // If a single virtual user got no right answer, there are no attempts, and the page
 // begins with the most frequent error.
 func TestASearchOfAServerThatFails(t *testing.T) {

@@ -147,7 +147,7 @@ func (s *Result) next() move {
 	list := s.tries()
 	low, high := bracket(list)
 	to := func(rate float64, step Step) move { return move{rate, step} }
-	if s.Alone == nil || s.Alone.Completed == 0 || s.Alone.Starved > 0 || len(s.Attempts) >= maxAttempts {
+	if s.Alone == nil || s.Alone.Completed == 0 || s.Alone.Starved > 0 || len(s.Attempts) >= maxAttempts || s.tooSlow() != nil {
 		return move{}
 	}
 	if repeat := contradicted(list, low, high); repeat > 0 {
@@ -298,6 +298,9 @@ func (s *Result) verdict(low, high triedRate) Verdict {
 		return RateUnsettled
 	case low.rate == 0 && high.doubted > high.missed:
 		return RateInvalid
+	case low.rate == 0 && high.rate == 0:
+		s.Reason = s.tooSlow()
+		return RateMissed
 	case low.rate == 0:
 		if missed, _ := s.misses(*s.Alone); missed == nil && len(s.Design.percentiles()) > 0 {
 			reason(finding.FewSamples, "%s is too much, and at lower rates %v are too short for the %s responses the percentile needs",

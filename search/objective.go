@@ -159,6 +159,17 @@ func (s *Result) missesInMedian(c trial.Cell) bool {
 	})
 }
 
+// tooSlow returns why no rate is sustained at all: even the fastest response to one caller, for which nothing waits,
+// is slower than an objective allows. nil: it is not.
+func (s *Result) tooSlow() *finding.Warning {
+	for _, b := range s.Design.percentiles() {
+		if fastest := s.Alone.Response.Min(); strings.HasPrefix(string(b.Metric), "response_") && !b.Holds(float64(fastest)) {
+			return finding.ObjectiveMissed.Refusal("one request at a time, the fastest response took %s, not %s %s", unit.Duration(float64(fastest)), b.Operator, text(b.Metric, b.Value))
+		}
+	}
+	return nil
+}
+
 // text is the bound of an objective as a user types it: 20ms.
 func text(m metric.Name, value float64) string {
 	if m.Kind().Unit() != "ns" {

@@ -276,18 +276,33 @@ func TestAttemptsAreLongEnough(t *testing.T) {
 	}
 }
 
-// A server that takes 2 ms at any rate holds no p99 < 1ms, and no lower rate can: the rate that
-// shows it is confirmed, and the time is not spent on lower ones.
+// A server that takes 2 ms holds no p99 < 1 ms at any rate. If one caller saw no faster response, that says so, also where
+// responses of 5 s leave no time for a rate; if it saw some, one attempt shows it, and no time is spent on lower rates.
 func TestNoRateHoldsWhatOneCallerMisses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := design("response_p99_ns < 1ms")
-		d.Duration, d.MaxAttempt = time.Minute, time.Minute
-		s, err := Rate(t.Context(), trialtest.Sleeping("s", 2*time.Millisecond), load.Plan{Timer: pace.Runtime}, d, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.Verdict != RateMissed || s.TimeUp != nil || len(s.Attempts) != 1 || s.MissedPerSec != s.Attempts[0].RatePerSec {
-			t.Errorf("%s at %v/s after %d attempts, time up %+v", s.Verdict, s.MissedPerSec, len(s.Attempts), s.TimeUp)
-		}
-	})
+	for _, tt := range []struct {
+		typical, fastest time.Duration
+		attempts         int
+	}{{2 * time.Millisecond, 2 * time.Millisecond, 0}, {5 * time.Second, 5 * time.Second, 0}, {2 * time.Millisecond, time.Millisecond / 2, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			d := design("response_p99_ns < 1ms")
+			d.Duration, d.MaxAttempt = time.Minute, time.Minute
+			var served atomic.Int64
+			server := trialtest.Arm("s", func(context.Context) (load.Outcome, error) {
+				if served.Add(1)%10 == 0 {
+					time.Sleep(tt.fastest)
+				} else {
+					time.Sleep(tt.typical)
+				}
+				return load.Outcome{}, nil
+			})
+			s, err := Rate(t.Context(), server, load.Plan{Timer: pace.Runtime, Timeout: time.Minute}, d, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Verdict != RateMissed || s.TimeUp != nil || len(s.Attempts) != tt.attempts || !s.Reason.Is(finding.ObjectiveMissed) ||
+				tt.attempts > 0 && s.MissedPerSec != s.Attempts[0].RatePerSec {
+				t.Errorf("%v: %s at %v/s after %d attempts, %+v, time up %+v", tt.typical, s.Verdict, s.MissedPerSec, len(s.Attempts), s.Reason, s.TimeUp)
+			}
+		})
+	}
 }
