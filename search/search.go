@@ -177,10 +177,8 @@ func (s *Result) run(ctx context.Context, begun time.Time, arm trial.Arm, plan l
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return err
 	}
-	if s.know(cell); s.tooSlow() != nil {
-		return nil
-	}
-	if response := cell.Response.Mean(); s.Design.attemptOf(response) > s.Design.attemptOf(0) { // else Validate has seen it
+	s.know(cell)
+	if response := cell.Response.Mean(); s.tooSlow() == nil && s.Design.attemptOf(response) > s.Design.attemptOf(0) { // else Validate has seen it
 		if err := s.Design.enough(time.Since(begun), response, busy*response.Seconds()); err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func TestCPUsThatCannotBeUsed(t *testing.T) {
 }
 
 // What a subject waits for CPUs does not count against its time to start: here four loops of its own
-// share one CPU, of which each second three are waited for.
+// share one CPU, so that they wait for three seconds in each.
 func TestStartCountsNoWaitForCPUs(t *testing.T) {
 	cfg := role("serve", "{{addr}}")
 	late := "for _ in 1 2 3 4; do while :; do :; done & done; sleep 2; exec \"$0\" \"$@\""
