@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -36,6 +37,30 @@ func workName(r why.Row, room int) string {
 // mostCut is the largest share of CPU time with unknown callers that is not reported. A few are normal: threads
 // often start in code without frame pointers. A convention.
 const mostCut = 0.2
+
+// runtimes are programs that run others' functions, which a profile knows only if they are started with the option.
+var runtimes = []struct{ program, option, start string }{
+	{"node", "--perf-", "node --perf-basic-prof --no-logfile-per-isolate"},
+	{"python", "-X perf", "python3 -X perf (3.12 or later, with frame pointers)"},
+	{"java", "-agentpath", "java with an agent that writes /tmp/perf-PID.map"},
+}
+
+// unnamedSentence says how the functions of two variants get names if a runtime hides them, or their callers if these are
+// unknown; "" where most are known.
+func (d *Document) unnamedSentence(of *trial.Diagnosis, arms []string, e why.Explanation) string {
+	for _, arm := range d.Arms {
+		if arm.Name != e.Baseline && arm.Name != e.Candidate {
+			continue
+		}
+		words := slices.DeleteFunc(strings.Fields(arm.Does), func(word string) bool { return strings.Contains(word, "=") })
+		for _, r := range runtimes {
+			if len(words) > 0 && strings.HasPrefix(path.Base(words[0]), r.program) && !strings.Contains(arm.Does, r.option) {
+				return "Functions that " + r.program + " runs are unknown: start " + r.start
+			}
+		}
+	}
+	return cutSentence(of, arms, e)
+}
 
 // cutSentence says for which of two variants callers are unknown, and what to do; "" where most are known.
 func cutSentence(d *trial.Diagnosis, arms []string, e why.Explanation) string {

@@ -224,3 +224,21 @@ func TestFewerProcessors(t *testing.T) {
 		}
 	}
 }
+
+// A runtime hides whose functions it runs unless it is started so, and the page says how.
+func TestRuntimesHideFunctions(t *testing.T) {
+	for command, want := range map[string]string{
+		"node server.js":                      "Functions that node runs are unknown: start node --perf-basic-prof",
+		"A=1 /usr/bin/python3.11 app.py":      "Functions that python runs are unknown: start python3 -X perf",
+		"java -jar server.jar":                "Functions that java runs are unknown: start java with an agent",
+		"node --perf-basic-prof server.js":    "",
+		"./node-like/server -listen {{addr}}": "",
+	} {
+		d := diagnosed(oneLevel(20), 0, why.Work{Function: "handle", Time: 3 * time.Microsecond})
+		d.Arms = []report.Arm{{Name: d.Trials[0].Arms[1], Does: command}}
+		text := textOf(t, d)
+		if want != "" && !strings.Contains(text, want) || want == "" && strings.Contains(text, "are unknown: start") {
+			t.Errorf("%s: %q is missing, or should be:\n%s", command, want, text)
+		}
+	}
+}

@@ -52,7 +52,7 @@ func (d *Document) diagnosed(v *view, at Place) {
 				v.say("%s", said)
 			}
 			v.sayCounted(e)
-			if said := cutSentence(t.Why, t.Arms, e); said != "" && several {
+			if said := d.unnamedSentence(t.Why, t.Arms, e); said != "" && several {
 				v.say("%s.", said)
 			}
 		}
@@ -230,7 +230,7 @@ func (d *Document) because(v *view, c Comparison) {
 		v.lead("%s", sentence)
 		parts[i]()
 	}
-	for _, said := range []string{alsoDiffers(e), allocating(e), cutSentence(of.Why, of.Arms, e)} {
+	for _, said := range []string{alsoDiffers(e), allocating(e), d.unnamedSentence(of.Why, of.Arms, e)} {
 		if said != "" {
 			v.lead("%s", said)
 		}

@@ -145,7 +145,7 @@ func (e Explanation) Unnamed() float64 {
 	for _, r := range e.Rows {
 		rest -= r.Value
 	}
-	return rest
+	return rounded([]float64{rest})[0] + 0 // what rows that explain all leave is 0, not a rounding error or -0
 }
 
 // Explain compares the profiles of two arms at one level of concurrency, round by round. A row is in the

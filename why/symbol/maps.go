@@ -3,6 +3,8 @@ package symbol
 import (
 	"bytes"
 	"io"
+	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,6 +49,29 @@ func perfMap(text []byte) *names {
 func hexadecimal(text []byte) (n uint64, ok bool) {
 	n, err := strconv.ParseUint(string(bytes.TrimPrefix(text, []byte("0x"))), 16, 64)
 	return n, err == nil
+}
+
+// inScript is how V8 names the code of a function of a script: its kind and its tier, which changes while
+// a program runs, the function, and where it stands. Source: V8, src/logging/log.cc.
+var inScript = regexp.MustCompile(`^(?:JS|LazyCompile|Function|Script|Eval):[~^+*']*(.*?) ?(\S+?)(:\d+)(?::\d+)?$`)
+
+// scripted is such a name as one says it, handle (server.js) or, of one that has no name, (anonymous)
+// (server.js:12); of a dependency with its path. Any other name stays as it is.
+func scripted(name string) string {
+	parts := inScript.FindStringSubmatch(name)
+	if parts == nil {
+		return name
+	}
+	function, file, line := parts[1], parts[2], parts[3]
+	if at := strings.LastIndex(file, "/node_modules/"); at >= 0 {
+		file = file[at+len("/node_modules/"):]
+	} else if !strings.HasPrefix(file, "node:") {
+		file = path.Base(file)
+	}
+	if function == "" {
+		return "(anonymous) (" + file + line + ")"
+	}
+	return function + " (" + file + ")"
 }
 
 // maxKernel is more than a function of the kernel has: what is farther from the start of

@@ -37,6 +37,26 @@ func TestPerfMap(t *testing.T) {
 	}
 }
 
+func TestScripted(t *testing.T) {
+	for name, want := range map[string]string{
+		"JS:*addTax /tmp/fh/b.js:1:43":                        "addTax (b.js)",
+		"JS:^addTax /tmp/fh/b.js:1:43":                        "addTax (b.js)",
+		"LazyCompile:~ /srv/server.js:12:5":                   "(anonymous) (server.js:12)",
+		"JS:*finish node:internal/streams/writable:949:16":    "finish (node:internal/streams/writable)",
+		"JS:*get length /app/node_modules/a/lib/index.js:3:7": "get length (a/lib/index.js)",
+		"Script:~ file:///app/main.mjs:1:1":                   "(anonymous) (main.mjs:1)",
+		"RegExp:x+y":                                          "RegExp:x+y",
+		"Builtin:ArrayMap":                                    "Builtin:ArrayMap",
+		"py::handle:/app/server.py":                           "py::handle:/app/server.py",
+		"io.netty.channel.Channel::write":                     "io.netty.channel.Channel::write",
+		"JS:":                                                 "JS:",
+	} {
+		if got := scripted(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestKallsyms(t *testing.T) {
 	n := kallsyms([]byte("ffffffff81000000 T _stext\n" +
 		"ffffffff81000000 T startup_64\n" +

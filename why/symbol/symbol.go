@@ -113,7 +113,7 @@ func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64, since ti
 			compiled = cmp.Or(readCompiled(pid), &names{})
 		}
 		if name, ok := compiled.at(addr); ok {
-			frames[i] = []Frame{{Function: Printable(name), Package: "[jit]"}}
+			frames[i] = []Frame{{Function: Printable(scripted(name)), Package: "[jit]"}}
 		}
 	}
 	return frames
