@@ -7,7 +7,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -351,12 +350,10 @@ func TestGRPCUnanswered(t *testing.T) {
 	}
 	dying := tillScript(t, `
 		client.invoke('shop.Till/Ring', {});
-		sleep(0.2);
+		console.log('stop the server');
 		const r = client.invoke('shop.Till/Ring', {});
 		assert(r.status === grpc.StatusUnavailable && r.message.message === '', JSON.stringify(r));`)
-	stop := time.AfterFunc(100*time.Millisecond, server.Stop)
-	defer stop.Stop()
-	r = drive(t, Config{URL: "grpc://" + address, Script: dying}, 1, true)
+	r = driveIn(t, wire.Surroundings{Console: writer(server.Stop)}, Config{URL: "grpc://" + address, Script: dying}, 1, true)
 	asserted(t, r)
 	if r.Errored["refused"]+r.Errored["closed"]+r.Errored["reset"] != 1 || r.Requests["/shop.Till/Ring"].Errored != 1 {
 		t.Errorf("dying server: errored %v, faults %+v", r.Errored, r.Faults)

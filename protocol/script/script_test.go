@@ -86,7 +86,12 @@ func engines(t *testing.T, test func(t *testing.T, drive func(c Config, iteratio
 // drive runs a script so often by one virtual user.
 func drive(t testing.TB, c Config, iterations int64, hidden bool) *load.Result {
 	t.Helper()
-	target, err := New(context.Background(), c, wire.Surroundings{})
+	return driveIn(t, wire.Surroundings{}, c, iterations, hidden)
+}
+
+func driveIn(t testing.TB, around wire.Surroundings, c Config, iterations int64, hidden bool) *load.Result {
+	t.Helper()
+	target, err := New(context.Background(), c, around)
 	if err != nil {
 		t.Fatal(err)
 	}
