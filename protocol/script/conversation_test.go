@@ -121,12 +121,16 @@ func TestRunAfterRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	cut, err := session.Run(context.Background(), load.Plan{VUs: 4, Duration: 50 * time.Millisecond, Grace: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if cut.Unfinished != 4 || cut.Accounted() != cut.Planned {
-		t.Errorf("%d planned, %d unfinished, want 4", cut.Planned, cut.Unfinished)
+	for length := 50 * time.Millisecond; ; length *= 4 { // until all have begun
+		cut, err := session.Run(context.Background(), load.Plan{VUs: 4, Duration: length, Grace: time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cut.Unfinished != cut.Planned || cut.Accounted() != cut.Planned || cut.Planned != 4 && length > time.Minute {
+			t.Fatalf("%d planned, %d unfinished, want 4", cut.Planned, cut.Unfinished)
+		} else if cut.Planned == 4 {
+			break
+		}
 	}
 	late.Store(false)
 	whole, err := session.Run(context.Background(), load.Plan{VUs: 4, Iterations: 40})

@@ -207,13 +207,7 @@ func TestSocketsEndless(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 2, Duration: 1e8, Grace: 1e7})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r.Planned != 2 || r.Accounted() != 2 || r.Unfinished != 2 {
-				t.Errorf("%s: %d planned, %d unfinished, want 2: %v %v", body, r.Planned, r.Unfinished, r.Errored, r.Faults)
-			}
+			unfinished(t, body, target)
 		}
 	}
 }
