@@ -366,7 +366,7 @@ func TestBothEnginesHoldTheTimeout(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	overBothEngines(t, func(t *testing.T, run runner) {
-		r := run(t, Config{URL: server.URL}, load.Plan{VUs: 3, Iterations: 100, Timeout: time.Millisecond})
+		r := run(t, Config{URL: server.URL}, load.Plan{VUs: 3, Iterations: 100, Timeout: time.Millisecond, Grace: testenv.Patience})
 		if r.Completed+r.Failed != 0 || r.ErroredTotal() != 100 {
 			t.Errorf("%d right, %d wrong, errored %v; want 100 errors", r.Completed, r.Failed, r.Errored)
 		}
