@@ -35,7 +35,11 @@ func TestTextsOfNetHTTP(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn := dial(t, wiretest.Listen(t, tt.server), tt.before > 0)
+			var config *http.HTTP2Config
+			if tt.text == pingLost {
+				config = &http.HTTP2Config{SendPingTimeout: 20 * time.Millisecond, PingTimeout: 20 * time.Millisecond}
+			}
+			conn := dial(t, wiretest.Listen(t, tt.server), tt.before > 0, config)
 			for range tt.before {
 				if err := ask(t, conn); err != nil {
 					t.Fatal(err)
@@ -55,7 +59,7 @@ func TestTextsOfNetHTTP(t *testing.T) {
 
 // A connection of HTTP/2 that takes no more requests says so in words of its own, and so does one that is closed.
 func TestTextsOfEndedHTTP2(t *testing.T) {
-	conn := dial(t, wiretest.Listen(t, wiretest.Streams(sendsAway(http2.ErrCodeNo))), false)
+	conn := dial(t, wiretest.Listen(t, wiretest.Streams(sendsAway(http2.ErrCodeNo))), false, nil)
 	_ = ask(t, conn)
 	if err := ask(t, conn); err == nil || !IsGone(err) || !says(err, notUsable) {
 		t.Errorf("%q is not recognised: %v", notUsable, err)
@@ -69,7 +73,7 @@ func TestTextsOfEndedHTTP2(t *testing.T) {
 // So does one that is closed under a request, as by another that shares it.
 func TestTextOfAConnectionClosedUnderARequest(t *testing.T) {
 	arrived, failed := make(chan struct{}), make(chan error, 1)
-	conn := dialWith(t, wiretest.Listen(t, wiretest.Streams(func(wiretest.Stream) { close(arrived) })), false, nil)
+	conn := dial(t, wiretest.Listen(t, wiretest.Streams(func(wiretest.Stream) { close(arrived) })), false, nil)
 	go func() { failed <- ask(t, conn) }()
 	<-arrived
 	conn.Close()
@@ -78,13 +82,8 @@ func TestTextOfAConnectionClosedUnderARequest(t *testing.T) {
 	}
 }
 
-// dial opens a connection of net/http that soon notices a silent peer.
-func dial(t *testing.T, address string, http1 bool) *http.ClientConn {
-	t.Helper()
-	return dialWith(t, address, http1, &http.HTTP2Config{SendPingTimeout: 20 * time.Millisecond, PingTimeout: 20 * time.Millisecond})
-}
-
-func dialWith(t *testing.T, address string, http1 bool, config *http.HTTP2Config) *http.ClientConn {
+// dial opens a connection of net/http.
+func dial(t *testing.T, address string, http1 bool, config *http.HTTP2Config) *http.ClientConn {
 	t.Helper()
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(http1)
