@@ -283,7 +283,7 @@ func TestLatenciesAreBounded(t *testing.T) {
 	}
 }
 
-// The time that is announced to the server, and which side ends the call.
+// The time that is announced to the server, and which side ends the call. Short times double until one is long enough to send a call.
 func TestDeadline(t *testing.T) {
 	const short, long = 50 * time.Millisecond, 20 * time.Second
 	for _, test := range []struct {
@@ -300,31 +300,54 @@ func TestDeadline(t *testing.T) {
 	} {
 		for _, method := range []string{"Collect", "List", "Talk"} {
 			t.Run(test.name+"/"+method, func(t *testing.T) {
-				server := newChatServer(t)
-				told := make(chan time.Duration, 1)
-				server.hook = func(stream grpc.ServerStream) error {
-					at, _ := stream.Context().Deadline()
-					told <- time.Until(at)
-					<-stream.Context().Done()
-					return status.FromContextError(stream.Context().Err()).Err()
-				}
-				address, _ := server.start(t, "127.0.0.1:0", noReflection)
-				cfg := chat(address, method, `{"value": 1}`)
-				cfg.Deadline = test.deadline
-				vu := newVU(t, open(t, cfg), 0)
-				vu.(load.TimeoutSetter).SetTimeout(test.timeout)
-				out, err := vu.Do(t.Context())
-				if got := <-told; got > test.told || got < test.told-10*time.Second {
-					t.Errorf("the server was told %v, want %v", got, test.told)
-				}
-				if test.want != "" {
-					checkKind(t, err, test.want)
-				} else if err != nil || out.Status != int(codes.DeadlineExceeded) || !out.Failed {
-					t.Errorf("got %+v, %v", out, err)
+				for longer := time.Duration(1); ; longer *= 2 {
+					scaled := func(d time.Duration) time.Duration {
+						if d == short {
+							return longer * d
+						}
+						return d
+					}
+					told := make(chan time.Duration, 1)
+					out, err := callWithin(t, method, scaled(test.timeout), scaled(test.deadline), told)
+					select {
+					case got := <-told:
+						if want := scaled(test.told); got > want || got < want-10*time.Second {
+							t.Errorf("the server was told %v, want %v", got, want)
+						}
+					default:
+						if longer*short > long/4 {
+							t.Fatal("the server was told nothing")
+						}
+						continue
+					}
+					if test.want != "" {
+						checkKind(t, err, test.want)
+					} else if err != nil || out.Status != int(codes.DeadlineExceeded) || !out.Failed {
+						t.Errorf("got %+v, %v", out, err)
+					}
+					return
 				}
 			})
 		}
 	}
+}
+
+// callWithin makes a call that only the end of its time ends. The server says how long that is.
+func callWithin(t *testing.T, method string, timeout, deadline time.Duration, told chan<- time.Duration) (load.Outcome, error) {
+	t.Helper()
+	server := newChatServer(t)
+	server.hook = func(stream grpc.ServerStream) error {
+		at, _ := stream.Context().Deadline()
+		told <- time.Until(at)
+		<-stream.Context().Done()
+		return status.FromContextError(stream.Context().Err()).Err()
+	}
+	address, _ := server.start(t, "127.0.0.1:0", noReflection)
+	cfg := chat(address, method, `{"value": 1}`)
+	cfg.Deadline = deadline
+	vu := newVU(t, open(t, cfg), 0)
+	vu.(load.TimeoutSetter).SetTimeout(timeout)
+	return vu.Do(t.Context())
 }
 
 // The streams of a run: every message is in the result, with the server's
