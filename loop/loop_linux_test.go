@@ -206,9 +206,9 @@ func TestDriveAfterCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	r, err := session.Run(ctx, load.Plan{VUs: 4, Iterations: 100})
+	r, err := session.Run(ctx, load.Plan{VUs: 4, Iterations: 100, Progress: cancelWith(cancel, 4)})
 	if err != nil || r.Unfinished != 4 || r.Stopped != load.Interrupted {
 		t.Fatalf("%d unfinished, stopped by %v, %v", r.Unfinished, r.Stopped, err)
 	}
@@ -219,6 +219,15 @@ func TestDriveAfterCancel(t *testing.T) {
 	clean(t, r, 100)
 	if r.Connect.Count() != 4 {
 		t.Errorf("connected %d times, want 4", r.Connect.Count())
+	}
+}
+
+// cancelWith ends a run as soon as so many iterations are in flight.
+func cancelWith(cancel func(), inFlight int64) func(load.Progress) {
+	return func(now load.Progress) {
+		if now.Counts().Unfinished == inFlight {
+			cancel()
+		}
 	}
 }
 

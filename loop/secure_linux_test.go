@@ -121,9 +121,9 @@ func TestTLSDriveAfterCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	r, err := session.Run(ctx, load.Plan{VUs: 4, Iterations: 100})
+	r, err := session.Run(ctx, load.Plan{VUs: 4, Iterations: 100, Progress: cancelWith(cancel, 4)})
 	if err != nil || r.Unfinished != 4 || r.Stopped != load.Interrupted {
 		t.Fatalf("%d unfinished, stopped by %v, %v", r.Unfinished, r.Stopped, err)
 	}
