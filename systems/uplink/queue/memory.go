@@ -90,6 +90,7 @@ func (in *Intake) tidy() {
 func (in *Intake) tidyOnce(ctx context.Context) error {
 	var errs []error
 	var refused error
+	hidden := false
 	first := slices.Contains(in.owned.list(), in.parts[0])
 	if first {
 		if err := in.tidyDownlinks(ctx); !isSpoilt(err) {
@@ -105,18 +106,19 @@ func (in *Intake) tidyOnce(ctx context.Context) error {
 	for address, node := range in.redis.client.Nodes() {
 		m, err := in.redis.memoryOf(ctx, node)
 		if in.redis.refused(err) {
-			refused = err
+			m.Hidden, refused = true, err
 		} else if err != nil { // it may be slow because it is full
 			errs = append(errs, err)
 			m = before[address]
 		}
 		in.memories[address] = m
+		hidden = hidden || m.Hidden
 		if m.Limit > 0 {
 			servers = append(servers, server{node, m})
 		}
 	}
 	least, err := in.lookAt(ctx, servers, first)
-	least.Hidden = refused != nil
+	least.Hidden = hidden
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if least.Hidden && !in.memory.Hidden {
