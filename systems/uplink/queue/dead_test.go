@@ -125,9 +125,9 @@ func TestAKeeperThatFails(t *testing.T) {
 	in := &Intake{redis: r, cfg: IntakeConfig{Lease: time.Minute}, lookNow: make(chan struct{}, 1), owned: newSourceSet(),
 		absent: map[string]time.Time{}, arriving: map[*source]*arrival{newSource(keyCustomer+"acme", -1): {began: time.Now()}}}
 	in.holder.init()
+	server.Do("ACL", "SETUSER", "default", "-smembers")
 	in.ctx, in.stop = context.WithTimeout(t.Context(), 2*time.Second)
 	defer in.stop()
-	server.Do("ACL", "SETUSER", "default", "-smembers")
 	in.keep()
 	if n := in.count.errors.Load(); n == 0 || n > 10 { // two within 3.3 s; with a pause of arriveEvery 40
 		t.Errorf("it failed %d times in 2 s", n)
