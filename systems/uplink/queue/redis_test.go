@@ -3,6 +3,8 @@ package queue
 import (
 	"context"
 	"flag"
+	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +15,7 @@ import (
 
 	"contend/internal/redisserver"
 	"contend/internal/redisserver/redistest"
+	"contend/internal/testenv"
 	"contend/systems/uplink/lorawan"
 	"contend/systems/uplink/message"
 )
@@ -24,18 +27,7 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
 }
 
-// patience is how long a test waits for what must happen; a busy machine is slow.
-const patience = 60 * time.Second
-
-// until waits for a condition.
-func until(t testing.TB, what string, condition func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !condition(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("in %s never: %s", patience, what)
-		}
-	}
-}
+var until = testenv.Eventually
 
 func openURL(t testing.TB, url string) *Redis {
 	t.Helper()
@@ -109,9 +101,33 @@ func produce(t *testing.T, r *Redis, uplinks []*message.Uplink) {
 func forward(t *testing.T, in *Intake, customer string, uplinks []*message.Uplink) {
 	t.Helper()
 	in.Forward(customer, uplinks)
-	if !in.customer(customer).relay.flush(t.Context()) {
-		t.Fatalf("uplinks for %s are not written", customer)
-	}
+	until(t, "they are written", func() bool { return in.customer(customer).relay.flush(t.Context()) })
+}
+
+// A journal is the log of a Redis' clients.
+type journal struct {
+	sync.Mutex
+	text strings.Builder
+}
+
+func journalOf(r *Redis) *journal {
+	j := &journal{}
+	r.log = slog.New(slog.NewTextHandler(j, nil))
+	return j
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.Lock()
+	defer j.Unlock()
+	return j.text.Write(p)
+}
+
+// failed are the lines with an error other than a reply that was late, as replies are on a busy machine.
+func (j *journal) failed() []string {
+	j.Lock()
+	defer j.Unlock()
+	late := regexp.MustCompile(`(\\n)?[^"\\]*` + context.DeadlineExceeded.Error()) // of errors that were joined
+	return regexp.MustCompile(`.* error="?[^"\n].*`).FindAllString(late.ReplaceAllString(j.text.String(), ""), -1)
 }
 
 // A collector is a handler that counts what it is given.

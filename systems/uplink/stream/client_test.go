@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/systems/uplink/lorawan"
 	"contend/systems/uplink/message"
 	"contend/systems/uplink/outbox"
@@ -22,9 +23,6 @@ import (
 	"github.com/gobwas/ws"
 	"go.uber.org/goleak"
 )
-
-// patience is how long a test waits for what has to come.
-const patience = 30 * time.Second
 
 const device lorawan.EUI = 0x9c1f4a00d2e80b37
 
@@ -79,7 +77,7 @@ func (s *service) mux() http.Handler {
 }
 
 func (s *service) stop() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testenv.Patience)
 	defer cancel()
 	if err := s.Shutdown(ctx); err != nil {
 		s.t.Error("shutdown:", err)
@@ -183,7 +181,7 @@ func (s *service) bare(line string, lines []string, early ...byte) *client {
 	}
 	s.t.Cleanup(func() { conn.Close() })
 	c := &client{t: s.t, Conn: conn, from: bufio.NewReaderSize(conn, 1<<16)}
-	c.must(conn.SetDeadline(time.Now().Add(patience)))
+	c.must(conn.SetDeadline(time.Now().Add(testenv.Patience)))
 	head := line + "\r\n" + strings.Join(lines, "\r\n") + "\r\n\r\n"
 	_, err = conn.Write(append([]byte(head), early...))
 	c.must(err)
@@ -288,11 +286,4 @@ func (c *client) closed() (ws.StatusCode, string) {
 }
 
 // eventually waits until something is true.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("never:", what)
-		}
-	}
-}
+var eventually = testenv.Eventually

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"contend/internal/testenv"
 )
@@ -52,14 +51,7 @@ func reopen(t testing.TB, table *Table) *Table {
 }
 
 // eventually waits for what other goroutines bring about.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(testenv.Patience); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", testenv.Patience, what)
-		}
-	}
-}
+var eventually = testenv.Eventually
 
 // patient is a context for what happens at once unless it hangs.
 func patient(t testing.TB) context.Context {
