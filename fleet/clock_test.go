@@ -51,13 +51,10 @@ func TestClockIsWithinItsBound(t *testing.T) {
 			if tt.there > 0 {
 				far = newLink(t, at, around(tt.there, tt.back)).at
 			}
-			clockAt := func() time.Duration {
-				now := f.now()
-				return now + tt.ahead + time.Duration(tt.drift*float64(now))
-			}
+			ahead := func(now time.Duration) time.Duration { return tt.ahead + time.Duration(tt.drift*float64(now)) }
 			fakeAt(t, far, func(m *nats.Msg, _ func()) {
-				got := clockAt()
-				_ = m.Respond(encode(reply{Got: got, Sent: clockAt()}))
+				got, sent := f.now(), f.now()
+				_ = m.Respond(encode(reply{Got: got + ahead(got), Sent: sent + ahead(sent)}))
 			})
 			gatherNow(t, f, 1)
 			before, err := f.clockOf(t.Context(), "fake", mostExchanges)
@@ -67,18 +64,18 @@ func TestClockIsWithinItsBound(t *testing.T) {
 			if tt.there > 0 && before.bound < (tt.there+tt.back)/4 {
 				t.Errorf("known to ±%v, and there and back takes %v at least", before.bound, (tt.there+tt.back)/2)
 			}
-			offsets := []time.Duration{clockAt() - f.now()}
+			offsets := []time.Duration{ahead(f.now())}
 			for range 5 {
 				time.Sleep(20 * ms)
-				offsets = append(offsets, clockAt()-f.now())
+				offsets = append(offsets, ahead(f.now()))
 			}
 			after, err := f.clockOf(t.Context(), "fake", mostExchanges)
 			if err != nil {
 				t.Fatal(err)
 			}
 			whole := before.until(after)
-			for i, ahead := range offsets {
-				if off := (whole.ahead - ahead).Abs(); off > whole.bound+time.Millisecond/10 { // between two looks at one clock
+			for i, offset := range offsets {
+				if off := (whole.ahead - offset).Abs(); off > whole.bound+time.Microsecond { // cut to nanoseconds
 					t.Errorf("look %d: off by %v, and said to be within ±%v", i, off, whole.bound)
 				}
 			}

@@ -26,13 +26,13 @@ func TestFaultsOfClocks(t *testing.T) {
 	fault{under: append(under, "--fork", "--kill-child")}.test(t)
 }
 
-// A worker whose cable is pulled for 5 s, which is all that it has for its load, too, ends it a little later; of one whose
+// A worker whose cable is pulled for 3 s, which is all that it has for its load, too, ends it a little later; of one whose
 // cable stays out for longer than silence the run is refused.
 func TestFaultsOfCables(t *testing.T) {
 	t.Parallel()
 	for out, f := range map[time.Duration]fault{
-		silence / 2: {},
-		2 * silence: {lost: "gone"},
+		3 * time.Second: {},
+		2 * silence:     {lost: "gone"},
 	} {
 		t.Run(out.String(), func(t *testing.T) {
 			t.Parallel()

@@ -70,7 +70,7 @@ func TestFaults(t *testing.T) {
 		"worker killed while it sends its result": {lost: "gone", way: cutResult},
 		"engine killed and restarted in a block":  killedEngine(iterations / 10),
 		"engine killed and restarted at the end":  killedEngine(iterations),
-		"partition of 5 s":                        {way: straight, happen: partition(5 * time.Second)},
+		"partition of 3 s":                        {way: straight, happen: partition(3 * time.Second)},
 		"messages twice, and late":                {happen: repeat},
 		"slow worker":                             {way: slow},
 		"messages that are too long":              {happen: tooLong},
@@ -176,19 +176,26 @@ func partition(d time.Duration) func(*testing.T, *scenario) {
 	}
 }
 
-// killedEngine is one that is killed after so many requests, and comes back after a second.
+// killedEngine is one that is killed after so many requests, and followed after a second by one whose process runs already.
 func killedEngine(after int64) fault {
 	var kill func()
 	return fault{
 		engine: func(t *testing.T) (at Address) {
 			at, kill = startEngine(t, testenv.HeldAddress(t))
+			next := exec.Command(os.Args[0])
+			said, err := next.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			role{Play: "next engine", At: at}.run(t, next)
+			if _, err := said.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
 			return at
 		},
 		happen: func(t *testing.T, s *scenario) {
 			s.driven(t, after)
 			kill()
-			time.Sleep(time.Second)
-			_, kill = startEngine(t, s.at.Host())
 		},
 	}
 }

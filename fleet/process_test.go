@@ -52,6 +52,16 @@ func (r role) play() error {
 	case "worker":
 		err := workerHost(Host{Name: r.Name}).Work(ctx, r.At)
 		return errors.Join(err, ctx.Err())
+	case "next engine": // a second after the one before
+		fmt.Println("it waits")
+		for err := error(nil); err == nil; time.Sleep(beat / 50) {
+			var conn net.Conn
+			if conn, err = net.Dial("tcp", r.At.Host()); err == nil {
+				conn.Close()
+			}
+		}
+		time.Sleep(beat)
+		fallthrough
 	case "engine":
 		e, _, err := Serve(r.At.Host(), token, false)
 		if err == nil {

@@ -140,7 +140,7 @@ func TestServerElsewhere(t *testing.T) {
 	if far.Machine() != machine() {
 		t.Errorf("it is on %q", far.Machine())
 	}
-	moment := time.Now().Add(300 * time.Millisecond)
+	moment := time.Now().Add(5 * time.Second) // when the first answer has come
 	read := far.ClocksAt(moment)
 	if s, err := server.Clocks(); err != nil || s.CPU != time.Second { // in the meantime
 		t.Errorf("%+v, %v", s, err)
@@ -361,7 +361,7 @@ func TestServerElsewhereIsMeasured(t *testing.T) {
 		}
 		return &trial.Live{Address: answers.URL, Target: driven, Subject: server, Stop: server.Stop}, nil
 	}}
-	cell, err := trial.Measure(t.Context(), arm, load.Plan{VUs: 1, Warmup: 100 * time.Millisecond, Duration: 300 * time.Millisecond, Grace: testenv.Patience})
+	cell, err := trial.Measure(t.Context(), arm, load.Plan{VUs: 1, Warmup: 2 * time.Second, Duration: 8 * time.Second, Grace: testenv.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}
