@@ -55,7 +55,7 @@ func (w *countedConn) Write(p []byte) (int, error) {
 	n, err := w.Conn.Write(p)
 	switch {
 	case err == nil:
-		if !greeting && !isProbe(p) {
+		if !greeting && !(sent == 1 && isProbe(p)) {
 			w.link.roundTrips.Add(1)
 		}
 	case n == 0 && (greeting || w.link.oneByOne):

@@ -28,6 +28,7 @@ func piped(t *testing.T, l *connector) *countedConn {
 }
 
 func TestWire(t *testing.T) {
+	const hello = "*1\r\n$5\r\nHELLO\r\n"
 	for _, test := range []struct {
 		name   string
 		writes []string
@@ -37,7 +38,8 @@ func TestWire(t *testing.T) {
 	}{
 		{name: "a greeting is none", writes: []string{"HELLO"}},
 		{name: "each write after it is one", writes: []string{"HELLO", "a", "bc"}, trips: 2},
-		{name: "probes are none", trips: 0, writes: []string{"HELLO", "*1\r\n$4\r\nPING\r\n", "*2\r\n$6\r\nEXISTS\r\n$1\r\na\r\n"}},
+		{name: "a probe and a command are one", trips: 1, writes: []string{hello, "*1\r\n$4\r\nPING\r\n*1\r\n$1\r\na\r\n"}},
+		{name: "probes are none", trips: 0, writes: []string{hello, "*1\r\n$4\r\nPING\r\n", "*2\r\n$6\r\nEXISTS\r\n$1\r\na\r\n"}},
 		{name: "unused, but not for long", writes: []string{"HELLO", "a"}, trips: 1,
 			before: func(*connector) { time.Sleep(maxIdle) }},
 		{name: "unused for long", writes: []string{"HELLO", "a"}, unsent: true,
