@@ -4,6 +4,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"contend/internal/testenv"
 )
 
 func TestRunAt(t *testing.T) {
@@ -100,36 +102,28 @@ func TestCheckContainer(t *testing.T) {
 
 // A published port accepts connections before the server in the container listens.
 func TestPublishedPort(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	answers := []func(net.Conn){
-		func(c net.Conn) { c.Close() }, // nobody listens
+	hangUp := func(c net.Conn) { c.Close() } // nobody listens
+	for i, answer := range []func(net.Conn){
+		hangUp,
 		func(c net.Conn) { c.Write([]byte("220 hello")) },
 		func(c net.Conn) {}, // that waits for a request
-	}
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		for _, answer := range append(answers, answers[0]) {
-			c, err := listener.Accept()
-			if err != nil {
-				return
+		hangUp,
+	} {
+		listener := must(net.Listen("tcp", "127.0.0.1:0"))
+		defer listener.Close()
+		go func() {
+			for c, err := listener.Accept(); err == nil; c, err = listener.Accept() {
+				answer(c)
+				defer c.Close()
 			}
-			answer(c)
-			defer c.Close()
-		}
-	}()
-	for i, published := range []bool{true, true, true, false} {
-		err := tcpProbe(listener.Addr().String(), "", published)(t.Context())
-		if refused := i == 0; refused != (err != nil) {
+		}()
+		ask := tcpProbe(listener.Addr().String(), "", i < 3)
+		err := ask(t.Context())
+		if i == 0 {
+			testenv.Eventually(t, "it hangs up in time", func() bool { err = ask(t.Context()); return err != nil })
+			contains(t, err, "published, and nobody listens behind it")
+		} else if err != nil {
 			t.Errorf("connection %d: %v", i+1, err)
 		}
-		if i == 0 {
-			contains(t, err, "published, and nobody listens behind it")
-		}
 	}
-	<-served
 }

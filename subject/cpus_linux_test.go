@@ -56,11 +56,11 @@ func TestCPUsThatCannotBeUsed(t *testing.T) {
 // share one CPU, so that they wait for three seconds in each.
 func TestStartCountsNoWaitForCPUs(t *testing.T) {
 	cfg := role("serve", "{{addr}}")
-	late := "for _ in 1 2 3 4; do while :; do :; done & done; sleep 2; exec \"$0\" \"$@\""
+	late := "for _ in 1 2 3 4; do while :; do :; done & done; sleep 3; exec \"$0\" \"$@\""
 	cfg.Command = append([]string{"/bin/sh", "-c", late}, cfg.Command...)
-	cfg.CPUs, cfg.StartTimeout = usableCPUs(t)[:1], time.Second
+	cfg.CPUs, cfg.StartTimeout = usableCPUs(t)[:1], 2*time.Second
 	started(t, cfg)
-	cfg.Command[2] = strings.ReplaceAll(late, "while :; do :; done", "sleep 9")
+	cfg.Command[2] = strings.NewReplacer("while :; do :; done", "sleep 600", "sleep 3", "sleep 600").Replace(late)
 	_, err := Start(t.Context(), cfg)
-	contains(t, err, "not ready after 1s", "nobody listens")
+	contains(t, err, "not ready after 2s", "nobody listens")
 }

@@ -129,7 +129,7 @@ func TestAstray(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tt.cfg.StartTimeout = time.Second
+			tt.cfg.StartTimeout = 5 * time.Second // for it to listen
 			_, err := Start(t.Context(), tt.cfg)
 			if err == nil || !regexp.MustCompile(tt.want).MatchString(err.Error()) {
 				t.Errorf("error is\n%v\nwant\n%s", err, tt.want)

@@ -52,7 +52,7 @@ func TestSampleDelta(t *testing.T) {
 // The family is the first process, a child that lives and one in a group of its
 // own; a fourth was waited for.
 func TestSampleFamily(t *testing.T) {
-	const burnt = 100 * time.Millisecond
+	const burnt = 400 * time.Millisecond // more than the first takes to start
 	s := started(t, with(role("family", burnt.String()), Ready{Log: "^pids "}))
 	testenv.Eventually(t, "burnt", func() bool { return strings.Contains(s.stdout.text(), "burnt") })
 	members := must(tree(s.PID()))
