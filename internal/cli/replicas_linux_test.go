@@ -32,7 +32,7 @@ func serveShared(t *testing.T, env []string, args ...string) *sharedCounter {
 	}
 	defer out.Close()
 	s := &sharedCounter{output: out.Name(),
-		Cmd: exec.Command("contend", append([]string{"serve", "counter", "--http", "127.0.0.1:0", "--guard", "redis-script"}, args...)...)}
+		Cmd: exec.Command("contend", append([]string{"serve", "counter", "--http", "127.0.0.1:0", "--guard", "redis-script", "--redis-timeout", "1m"}, args...)...)}
 	s.Env = append(os.Environ(), env...)
 	s.Stderr = out
 	if err := s.Start(); err != nil {
