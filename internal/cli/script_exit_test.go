@@ -9,14 +9,19 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 )
 
-// scripted runs a script of k6 against a server, and returns the exit code and what was printed.
-func scripted(ctx context.Context, t *testing.T, text string, flags ...string) (code int, out, errs string) {
+// scripted runs a script of k6 against a server, which calls asked with the number of each request, and returns the exit
+// code and what was printed.
+func scripted(ctx context.Context, t *testing.T, asked func(n int64), text string, flags ...string) (code int, out, errs string) {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") }))
+	var requests atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked(requests.Add(1))
+		io.WriteString(w, "{}")
+	}))
 	t.Cleanup(s.Close)
 	file := filepath.Join(t.TempDir(), "flow.js")
 	text = "import http from 'k6/http'; import { check, sleep } from 'k6';\nconst get = () => http.get(__ENV.BASE_URL);\n" + text
@@ -47,7 +52,7 @@ func TestFailedChecksAreTheScripts(t *testing.T) {
 		{"export default function () { http.get(__ENV.BASE_URL, { responseCallback: http.expectedStatuses(201) }); }\nexport const options = { vus: 1, iterations: 50 }", nil,
 			exitDone, "50 of 50 requests failed (100%)"},
 	} {
-		code, out, errs := scripted(t.Context(), t, tt.text, tt.flags...)
+		code, out, errs := scripted(t.Context(), t, func(int64) {}, tt.text, tt.flags...)
 		first, _, _ := strings.Cut(out, "\n\n")
 		first = strings.Join(strings.Fields(first), " ")
 		if code != tt.code || !strings.Contains(first, strings.TrimPrefix(tt.first, "no; ")) {
@@ -59,8 +64,12 @@ func TestFailedChecksAreTheScripts(t *testing.T) {
 // Whoever interrupts a script gets its page, its summary of what there is, and its teardown.
 func TestAnInterruptedScriptIsSummarised(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
-	time.AfterFunc(time.Second, interrupt)
-	code, out, errs := scripted(ctx, t, `
+	fifth := func(n int64) {
+		if n == 5 { // the iterations of four are complete
+			interrupt()
+		}
+	}
+	code, out, errs := scripted(ctx, t, fifth, `
 export const options = { vus: 1, duration: '1h' };
 export function setup() {}
 export default function () { get(); sleep(0.005); }
