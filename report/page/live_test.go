@@ -175,9 +175,11 @@ func TestBetweenBlocks(t *testing.T) {
 	l.ShowBetween(page.Moment{What: "2", Figures: "f"})
 	first.expect(t, "moment 1", "moment 2", "figures f")
 	second.expect(t, "moment 2", "figures f")
-	go l.End([]byte("r"), time.Millisecond)
+	go l.End([]byte("r"), time.Minute)
 	first.expect(t, "end")
 	second.expect(t, "end")
+	get(t, l.Address()+"report", "") // by both, so that it ends
+	get(t, l.Address()+"report", "")
 }
 
 // Browsers that come, watch and leave are as many as they like, and one that reads nothing is let go:
