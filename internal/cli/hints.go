@@ -174,8 +174,8 @@ func hintOf(ctx context.Context, doc *report.Document) string {
 	return hint(ctx, mute, trouble{})
 }
 
-// probeLimit bounds a look at what a server speaks.
-const probeLimit = time.Second
+// probeLimit bounds a look at what a server speaks; in tests it is longer.
+var probeLimit = time.Second
 
 // ask opens a connection for a look at what a server speaks.
 func ask(ctx context.Context, address string, look func(net.Conn) bool) bool {

@@ -24,6 +24,7 @@ import (
 // The test binary plays contend, which starts itself again as a server, and
 // subjects that misbehave.
 func TestMain(m *testing.M) {
+	probeLimit = 10 * time.Second // on a starved machine a look takes longer than one
 	os.Setenv("GORACE", goRace)
 	os.Unsetenv("COLUMNS")                                                   // pages of tests are as wide as any
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"} { // names that nobody knows stay unknown
