@@ -146,7 +146,7 @@ func TestInvalidExitsWithFour(t *testing.T) {
 		}
 	})
 	file := filepath.Join(t.TempDir(), "refused.yaml")
-	text := `{id: refused, title: two pages, compare: {baseline: page, rounds: 1, pairs: 1, metrics: throughput_per_s}, load: {vus: 1, duration: 100ms, warmup: 0s},
+	text := `{id: refused, title: two pages, compare: {baseline: page, rounds: 1, pairs: 1, metrics: throughput_per_s}, load: {vus: 1, duration: 500ms, warmup: 0s},
  parts: [{name: alike, arms: {page: {target: {url: "` + page + `"}}, again: {target: {url: "` + page + `"}}}},
  {name: apart, arms: {page: {target: {url: "` + page + `"}}, short: {target: {url: "` + short + `"}}}}]}`
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -156,7 +156,7 @@ func TestInvalidExitsWithFour(t *testing.T) {
 		{"run --full -c 1 --rate 200 -d 500ms --grace 0s " + slow, "^No result: .*\nINVALID \\(incomplete\\): ", ""}, // 20 of 100 arrivals begin
 		{"run --full -c 1 -n 20 " + failing, "^No result: .*\nINVALID \\(errors\\): ", ""},
 		{"compare --full --rounds 1 --pairs 1 --think 5ms --block 500ms --warmup 0s -c 1 " + page + " " + short, "^No result: .*\nINVALID \\(answers_differ\\): ", ""},
-		{"sweep --full --levels 1,2 --visits 1 --block 100ms --warmup 0s " + failing, "^No result: .*\nINVALID \\(errors", ""},
+		{"sweep --full --levels 1,2 --visits 1 --block 500ms --warmup 0s " + failing, "^No result: .*\nINVALID \\(errors", ""},
 		{"lab -o  " + file, "^(.*\n)?.*INVALID .*answers_differ", ""},
 		{"lab --full -o  " + file, "INVALID .*answers_differ", "refused, part apart: INVALID (answers_differ): short against page at concurrency 1"},
 	} {

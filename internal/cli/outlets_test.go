@@ -90,8 +90,8 @@ func TestExports(t *testing.T) {
 // at the end as in the document.
 func TestExportsOfSeveral(t *testing.T) {
 	for name, args := range map[string][]string{
-		"compare": {"--think", "1ms", "--block", "20ms", "--warmup", "0s", "--rounds", "2", "--pairs", "1", "-c", "1,2", "guard:mutex", "guard:atomic"},
-		"sweep":   {"--think", "1ms", "--block", "20ms", "--warmup", "0s", "-d", "1m", "--visits", "1", "--levels", "1,2", "guard:mutex"},
+		"compare": {"--think", "1ms", "--block", "100ms", "--warmup", "0s", "--rounds", "2", "--pairs", "1", "-c", "1,2", "guard:mutex", "guard:atomic"},
+		"sweep":   {"--think", "1ms", "--block", window.String(), "--warmup", "0s", "-d", "1m", "--visits", "1", "--levels", "1,2", "guard:mutex"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
