@@ -28,6 +28,8 @@ func TestSecretsAreNotWatched(t *testing.T) {
 		told[place] += text
 	}
 	at := collects(t, func(export *collector.ExportMetricsServiceRequest) { tell("OTLP", export.String()) })
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
 	fetch := func(url string) {
 		r, err := http.Get(url)
 		if err != nil {
@@ -35,30 +37,35 @@ func TestSecretsAreNotWatched(t *testing.T) {
 			return
 		}
 		defer r.Body.Close()
+		if strings.HasSuffix(url, "/events") {
+			interrupt() // this browser is connected, so that the report waits for it
+		}
 		text, _ := io.ReadAll(r.Body) // of events until the end
 		tell(url[strings.LastIndexByte(url, '/'):], string(text))
 	}
 	var out, said lines
 	var all sync.WaitGroup
 	all.Go(func() {
-		Main(t.Context(), []string{"run", "--ui", "--otlp", at, "--prometheus", "127.0.0.1:0", "-c", "1", "--think", "5ms", "-d", "2500ms",
+		Main(ctx, []string{"run", "--ui", "--otlp", at, "--prometheus", "127.0.0.1:0", "-c", "1", "--think", "5ms", "--warmup", "0s", "-d", "1h", "--expect-status", "403",
 			"-H", "Authorization: Bearer " + marker, w.URL + "/?token=m4rker-2"}, Streams{&out, &said})
 	})
 	addresses := regexp.MustCompile(`(?s)page: (\S+/)\n.*Prometheus: (\S+)\n`)
 	testenv.Eventually(t, "page and Prometheus", func() bool { return addresses.MatchString(said.String()) })
 	found := addresses.FindStringSubmatch(said.String())
 	fetch(found[1])
+	got := ""
 	testenv.Eventually(t, "figures", func() bool {
 		fetch(found[2])
+		got += w.heard()
 		mu.Lock()
 		defer mu.Unlock()
-		return told["/metrics"] != ""
+		return told["/metrics"] != "" && got != ""
 	})
 	fetch(found[1] + "events")
 	fetch(found[1] + "report")
 	all.Wait()
 	tell("the terminal", out.String()+said.String())
-	if got := w.heard(); !strings.Contains(got, marker) || !strings.Contains(got, "m4rker-2") {
+	if got += w.heard(); !strings.Contains(got, marker) || !strings.Contains(got, "m4rker-2") {
 		t.Error("the server did not get them")
 	}
 	for _, place := range []string{"OTLP", "/", "/metrics", "/events", "/report", "the terminal"} {
