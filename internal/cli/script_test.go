@@ -302,7 +302,11 @@ func compareJSON(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// holds compares a value of a document. One that is not there holds nothing.
 func holds(value any, op, want string) bool {
+	if value == nil {
+		return false
+	}
 	if list, ok := value.([]any); ok {
 		value = float64(len(list)) // a list is as long as
 	}
@@ -399,7 +403,7 @@ func TestComparators(t *testing.T) {
 		{"A", "==", "A", true}, {"A", "==", "B", false},
 		{10.0, ">", "9", true}, {10.0, ">", "10", false}, {10.0, ">=", "10", true},
 		{9.0, "<", "10", true}, {10.0, "<", "10", false},
-		{[]any{1.0, 2.0}, "==", "2", true}, {nil, "==", "1", false}, {2.0, "==", "x", false},
+		{[]any{1.0, 2.0}, "==", "2", true}, {nil, "==", "1", false}, {nil, ">=", "1", false}, {nil, ">", "0", false}, {2.0, "==", "x", false},
 	} {
 		if got := holds(tt.value, tt.op, tt.want); got != tt.holds {
 			t.Errorf("%v %s %s is %v", tt.value, tt.op, tt.want, got)
