@@ -13,13 +13,15 @@ import (
 	"testing"
 )
 
-// scripted runs a script of k6 against a server, which calls asked with the number of each request, and returns the exit
-// code and what was printed.
-func scripted(ctx context.Context, t *testing.T, asked func(n int64), text string, flags ...string) (code int, out, errs string) {
+// scripted runs a script of k6 against a server, which calls fifth at the fifth request, and returns the exit code and what
+// was printed.
+func scripted(ctx context.Context, t *testing.T, fifth func(), text string, flags ...string) (code int, out, errs string) {
 	t.Helper()
 	var requests atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked(requests.Add(1))
+		if requests.Add(1) == 5 {
+			fifth()
+		}
 		io.WriteString(w, "{}")
 	}))
 	t.Cleanup(s.Close)
@@ -52,7 +54,7 @@ func TestFailedChecksAreTheScripts(t *testing.T) {
 		{"export default function () { http.get(__ENV.BASE_URL, { responseCallback: http.expectedStatuses(201) }); }\nexport const options = { vus: 1, iterations: 50 }", nil,
 			exitDone, "50 of 50 requests failed (100%)"},
 	} {
-		code, out, errs := scripted(t.Context(), t, func(int64) {}, tt.text, tt.flags...)
+		code, out, errs := scripted(t.Context(), t, func() {}, tt.text, tt.flags...)
 		first, _, _ := strings.Cut(out, "\n\n")
 		first = strings.Join(strings.Fields(first), " ")
 		if code != tt.code || !strings.Contains(first, strings.TrimPrefix(tt.first, "no; ")) {
@@ -61,15 +63,10 @@ func TestFailedChecksAreTheScripts(t *testing.T) {
 	}
 }
 
-// Whoever interrupts a script gets its page, its summary of what there is, and its teardown.
+// Whoever interrupts a script gets its page, its summary of what there is, which is four iterations here, and its teardown.
 func TestAnInterruptedScriptIsSummarised(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
-	fifth := func(n int64) {
-		if n == 5 { // the iterations of four are complete
-			interrupt()
-		}
-	}
-	code, out, errs := scripted(ctx, t, fifth, `
+	code, out, errs := scripted(ctx, t, interrupt, `
 export const options = { vus: 1, duration: '1h' };
 export function setup() {}
 export default function () { get(); sleep(0.005); }

@@ -304,9 +304,6 @@ func compareJSON(ts *testscript.TestScript, _ bool, args []string) {
 
 // holds compares a value of a document. One that is not there holds nothing.
 func holds(value any, op, want string) bool {
-	if value == nil {
-		return false
-	}
 	if list, ok := value.([]any); ok {
 		value = float64(len(list)) // a list is as long as
 	}
@@ -318,15 +315,15 @@ func holds(value any, op, want string) bool {
 		}
 		order = cmp.Compare(n, w)
 	}
-	switch op {
+	switch there := value != nil; op {
 	case "==":
-		return order == 0
+		return there && order == 0
 	case ">":
-		return order > 0
+		return there && order > 0
 	case "<":
-		return order < 0
+		return there && order < 0
 	case ">=":
-		return order >= 0
+		return there && order >= 0
 	}
 	panic("unknown operator " + op)
 }

@@ -29,17 +29,14 @@ func TestSecretsAreNotWatched(t *testing.T) {
 	}
 	at := collects(t, func(export *collector.ExportMetricsServiceRequest) { tell("OTLP", export.String()) })
 	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	fetch := func(url string) {
+	fetch := func(url string, connected func()) {
 		r, err := http.Get(url)
 		if err != nil {
 			t.Errorf("%s: %v", url, err)
 			return
 		}
 		defer r.Body.Close()
-		if strings.HasSuffix(url, "/events") {
-			interrupt() // this browser is connected, so that the report waits for it
-		}
+		connected()
 		text, _ := io.ReadAll(r.Body) // of events until the end
 		tell(url[strings.LastIndexByte(url, '/'):], string(text))
 	}
@@ -52,20 +49,19 @@ func TestSecretsAreNotWatched(t *testing.T) {
 	addresses := regexp.MustCompile(`(?s)page: (\S+/)\n.*Prometheus: (\S+)\n`)
 	testenv.Eventually(t, "page and Prometheus", func() bool { return addresses.MatchString(said.String()) })
 	found := addresses.FindStringSubmatch(said.String())
-	fetch(found[1])
-	got := ""
+	fetch(found[1], func() {})
 	testenv.Eventually(t, "figures", func() bool {
-		fetch(found[2])
-		got += w.heard()
+		fetch(found[2], func() {})
+		tell("the server", w.heard())
 		mu.Lock()
 		defer mu.Unlock()
-		return told["/metrics"] != "" && got != ""
+		return told["/metrics"] != "" && told["the server"] != ""
 	})
-	fetch(found[1] + "events")
-	fetch(found[1] + "report")
+	fetch(found[1]+"events", interrupt) // the report waits for a browser that is connected
+	fetch(found[1]+"report", func() {})
 	all.Wait()
 	tell("the terminal", out.String()+said.String())
-	if got += w.heard(); !strings.Contains(got, marker) || !strings.Contains(got, "m4rker-2") {
+	if got := told["the server"] + w.heard(); !strings.Contains(got, marker) || !strings.Contains(got, "m4rker-2") {
 		t.Error("the server did not get them")
 	}
 	for _, place := range []string{"OTLP", "/", "/metrics", "/events", "/report", "the terminal"} {
