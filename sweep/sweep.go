@@ -30,14 +30,14 @@ type Design struct {
 	ExtendTo int `json:"extend_to,omitempty" file:"sweep.extend_to" min:"0" max:"1000000" words:"keep doubling the highest *level* up to this one, until the two highest are below the best; the highest level where contend chooses them (1024)"`
 	// Duration is the most that the whole may take; 0: as long as it takes. When it is
 	// over the level under way is dropped.
-	Duration time.Duration `json:"duration_ns,omitempty" file:"sweep.duration" flag:"duration,d" default:"30s" min:"0s" max:"720h" words:"time limit for the whole sweep; 0s: none"`
+	Duration time.Duration `json:"duration_ns,omitempty" file:"sweep.duration" flag:"duration,d" default:"1m" min:"0s" max:"720h" words:"time limit for the whole sweep; 0s: none"`
 	// Visits is how often each level is measured, each time in a fresh process and a fresh random
 	// order of the levels. 0: 3 times, and then the levels around the answer until it is certain
 	// (Settled) or the time is up; with fewer the sweep is not done.
 	Visits int `json:"visits,omitempty" file:"sweep.visits" min:"0" max:"1000" words:"how many *times* to measure each level, each time in a fresh process (3, and those around the answer until it is certain)"`
 	// Block is the measured length of a visit to a level; it is stretched as in a
 	// comparison. 0: each visit chooses it, so that it has about 200 answers, from 200
-	// ms to 1 s or a sixtieth of Duration.
+	// ms to 1 s or a 120th of Duration.
 	Block time.Duration `json:"block_ns,omitempty" file:"load.duration" flag:"block" min:"0s" max:"720h" words:"measured *length* of a run at a level, extended to four response times if that is longer (chosen: 200 responses, within 200ms to 1s)"`
 	// Within has the smallest level recommended whose throughput is at most this share below the best one's; 0: the
 	// knee, the level with the highest throughput ÷ response time.

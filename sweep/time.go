@@ -21,7 +21,7 @@ const (
 	mostVisits     = 60 // of each level around the answer, without a Duration
 	shortestBlock  = 200 * time.Millisecond
 	longestBlock   = time.Second
-	blocksOfTime   = 60 // that the whole has room for at least
+	blocksOfTime   = 120 // that the whole has room for at least
 	blockAnswers   = 200
 	exploringShare = 3 // the share of the whole that exploring may take is 1 ÷ this
 )

@@ -25,7 +25,7 @@ func TestBlockIsChosen(t *testing.T) {
 		{0, 10_000, 200 * time.Millisecond},                   // 20 ms would hold 200 answers
 		{0, 400, 500 * time.Millisecond},                      // 200 ÷ 400
 		{0, 10, time.Second},                                  // the longest
-		{30 * time.Second, 10, 500 * time.Millisecond},        // a sixtieth of the whole
+		{time.Minute, 10, 500 * time.Millisecond},             // a 120th of the whole
 		{6 * time.Second, 10, 200 * time.Millisecond},         // and no less
 		{time.Hour, 10, time.Second},                          //
 		{30 * time.Second, 1_000_000, 200 * time.Millisecond}, //
