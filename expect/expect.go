@@ -138,7 +138,7 @@ func parse(text string) (claim, error) {
 	if parts == nil {
 		return claim{}, fmt.Errorf("%q; expected METRIC OPERATOR NUMBER, as in p99 < 20ms, with one of >= <= == != > <", text)
 	}
-	if strings.ContainsAny(parts[3], "<>=") {
+	if claimForm.MatchString(parts[3]) {
 		return claim{}, fmt.Errorf("%q holds more than one claim; state each on its own", text)
 	}
 	c := claim{operator: parts[2]}

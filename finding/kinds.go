@@ -289,7 +289,7 @@ var (
 	ObjectiveMissed = kind(Kind{Code: "objective_missed",
 		Says:   "a metric exceeded its limit in this attempt",
 		When:   "a metric exceeded its limit in this attempt",
-		Advice: "lower the rate, or relax the objective"})
+		Advice: "relax the objective, or try a lower rate"})
 	MaxRate = kind(Kind{Code: "max_rate",
 		Says:   "the highest rate allowed passed; the server may do more",
 		When:   "the highest rate allowed passed",

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -39,23 +40,32 @@ func workName(r why.Row, room int) string {
 const mostCut = 0.2
 
 // runtimes are programs that run others' functions, which a profile knows only if they are started with the option.
-var runtimes = []struct{ program, option, start string }{
-	{"node", "--perf-", "node --perf-basic-prof --no-logfile-per-isolate"},
-	{"python", "-X perf", "python3 -X perf (3.12 or later, with frame pointers)"},
-	{"java", "-agentpath", "java with an agent that writes /tmp/perf-PID.map"},
+var runtimes = []struct {
+	program *regexp.Regexp
+	start   string
+}{
+	{regexp.MustCompile(`^node(js)?$`), "node --perf-basic-prof --no-logfile-per-isolate"},
+	{regexp.MustCompile(`^python[0-9.]*$`), "python3 -X perf (3.12 or later, with frame pointers)"},
+	{regexp.MustCompile(`^java$`), "java with an agent that writes /tmp/perf-PID.map"},
 }
+
+// made is the package of functions that a runtime compiled and whose names it tells.
+const made = "[jit]"
 
 // unnamedSentence says how the functions of two variants get names if a runtime hides them, or their callers if these are
 // unknown; "" where most are known.
 func (d *Document) unnamedSentence(of *trial.Diagnosis, arms []string, e why.Explanation) string {
 	for _, arm := range d.Arms {
-		if arm.Name != e.Baseline && arm.Name != e.Candidate {
+		told := slices.ContainsFunc(of.Profiles, func(p why.Profile) bool {
+			return p.Arm == arm.Name && slices.ContainsFunc(p.Packages, func(p why.Package) bool { return p.Name == made })
+		})
+		if arm.Name != e.Baseline && arm.Name != e.Candidate || told || isURL(arm.Does) {
 			continue
 		}
 		words := slices.DeleteFunc(strings.Fields(arm.Does), func(word string) bool { return strings.Contains(word, "=") })
 		for _, r := range runtimes {
-			if len(words) > 0 && strings.HasPrefix(path.Base(words[0]), r.program) && !strings.Contains(arm.Does, r.option) {
-				return "Functions that " + r.program + " runs are unknown: start " + r.start
+			if len(words) > 0 && r.program.MatchString(path.Base(words[0])) {
+				return "Functions that " + path.Base(words[0]) + " runs are unknown: start " + r.start
 			}
 		}
 	}

@@ -229,12 +229,17 @@ func TestFewerProcessors(t *testing.T) {
 func TestRuntimesHideFunctions(t *testing.T) {
 	for command, want := range map[string]string{
 		"node server.js":                      "Functions that node runs are unknown: start node --perf-basic-prof",
-		"A=1 /usr/bin/python3.11 app.py":      "Functions that python runs are unknown: start python3 -X perf",
+		"A=1 /usr/bin/python3.11 app.py":      "Functions that python3.11 runs are unknown: start python3 -X perf",
 		"java -jar server.jar":                "Functions that java runs are unknown: start java with an agent",
-		"node --perf-basic-prof server.js":    "",
 		"./node-like/server -listen {{addr}}": "",
+		"node_exporter":                       "",
+		"http://localhost:8080/api/node":      "",
+		"nodejs --perf-basic-prof server.js":  "",
 	} {
 		d := diagnosed(oneLevel(20), 0, why.Work{Function: "handle", Time: 3 * time.Microsecond})
+		if strings.Contains(command, "perf") { // what it compiles has names
+			d.Trials[0].Why.Profiles[1].Packages = []why.Package{{Name: "[jit]"}}
+		}
 		d.Arms = []report.Arm{{Name: d.Trials[0].Arms[1], Does: command}}
 		text := textOf(t, d)
 		if want != "" && !strings.Contains(text, want) || want == "" && strings.Contains(text, "are unknown: start") {

@@ -112,7 +112,7 @@ type Verdict string
 const (
 	RateFound     Verdict = "FOUND"     // the rate held three times, the next one up missed twice
 	RateAtLeast   Verdict = "AT_LEAST"  // above it the generator, or the highest rate allowed, was the limit
-	RateMissed    Verdict = "MISSED"    // even the lowest rate misses
+	RateMissed    Verdict = "MISSED"    // even the lowest rate, or one caller alone, misses
 	RateInvalid   Verdict = "INVALID"   // nothing is known
 	RateUnsettled Verdict = "UNSETTLED" // interrupted, out of time, or the attempts contradict each other
 )
@@ -169,16 +169,10 @@ func (s *Result) run(ctx context.Context, begun time.Time, arm trial.Arm, plan l
 		busy = last.ThroughputPerSec
 	}
 	show("concurrency 1")
-	alone := plan
-	// without a warm-up, in which the only response of a slow server would be
-	alone.VUs, alone.Warmup, alone.Duration, alone.Grace = 1, 0, s.Design.alone(), max(trial.Grace, plan.Timeout)
-	alone.StartLag = pace.Auto // it is a closed model
-	cell, err := trial.Measure(ctx, arm, alone)
-	if err = errors.Join(err, ctx.Err()); err != nil {
+	if err := s.measureAlone(ctx, arm, plan, warmed.Last.Result != nil); err != nil {
 		return err
 	}
-	s.know(cell)
-	if response := cell.Response.Mean(); s.tooSlow() == nil && s.Design.attemptOf(response) > s.Design.attemptOf(0) { // else Validate has seen it
+	if response := s.Alone.Response.Mean(); s.tooSlow() == nil && s.Design.attemptOf(response) > s.Design.attemptOf(0) { // else Validate has seen it
 		if err := s.Design.enough(time.Since(begun), response, busy*response.Seconds()); err != nil {
 			return err
 		}
@@ -205,6 +199,21 @@ func (s *Result) run(ctx context.Context, begun time.Time, arm trial.Arm, plan l
 		p.Outcome, p.Reason = s.judge(cell)
 		s.Attempts = append(s.Attempts, p)
 	}
+}
+
+// measureAlone drives one VU, again if the only response may be slow since the arm is not warm.
+func (s *Result) measureAlone(ctx context.Context, arm trial.Arm, plan load.Plan, warm bool) error {
+	// without a warm-up, in which the only response of a slow server would be
+	plan.VUs, plan.Warmup, plan.Duration, plan.Grace = 1, 0, s.Design.alone(), max(trial.Grace, plan.Timeout)
+	plan.StartLag = pace.Auto // it is a closed model
+	cell, err := trial.Measure(ctx, arm, plan)
+	if err == nil && cell.Completed == 1 && !warm {
+		cell, err = trial.Measure(ctx, arm, plan)
+	}
+	if err = errors.Join(err, ctx.Err()); err == nil {
+		s.know(cell)
+	}
+	return err
 }
 
 // pilot warms the arm up, if that is asked for.

@@ -306,3 +306,28 @@ func TestNoRateHoldsWhatOneCallerMisses(t *testing.T) {
 		})
 	}
 }
+
+// What callers of a pilot wait for each other, one request at a time does not, and a first response may be slow.
+func TestOneCallerIsKnown(t *testing.T) {
+	pilot := &load.Result{Duration: time.Second, Model: load.ClosedModel, Concurrency: 16, Counts: load.NewCounts()}
+	pilot.Completed, pilot.Planned = 10, 10
+	pilot.Response.RecordN(5*time.Millisecond, 10)
+	s := &Result{Design: design("response_p99_ns < 1ms"), Alone: &trial.Cell{Result: pilot}}
+	if s.Derive(); s.Verdict != RateUnsettled {
+		t.Errorf("all that is known is a pilot: %s, %+v", s.Verdict, s.Reason)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var served atomic.Int64
+		server := trialtest.Arm("s", func(context.Context) (load.Outcome, error) {
+			if served.Add(1) == 1 {
+				time.Sleep(5 * time.Second)
+			}
+			time.Sleep(time.Millisecond)
+			return load.Outcome{}, nil
+		})
+		s, err := Rate(t.Context(), server, load.Plan{Timer: pace.Runtime, Timeout: time.Minute}, design("response_p90_ns < 20ms"), nil)
+		if err != nil || s.Verdict == RateMissed {
+			t.Errorf("a first response of 5 s: %s, %+v, %v", s.Verdict, s.Reason, err)
+		}
+	})
+}

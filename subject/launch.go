@@ -130,8 +130,8 @@ func (s *Subject) becomeReady(ctx context.Context, timeout time.Duration, probes
 // maxPatience bounds how much longer than its timeout a subject that waits for CPUs may take to start.
 const maxPatience = 5
 
-// limitStart ends ctx when the subject has had its time to start. While its threads could run and had
-// no CPU, as on a machine that has much else to do, the time does not count.
+// limitStart ends ctx when the subject has had its time to start. While one of its threads could run and
+// had no CPU, as on a machine that has much else to do, the time does not count.
 func (s *Subject) limitStart(ctx context.Context, timeout time.Duration, end context.CancelCauseFunc) {
 	started, limit := time.Now(), timeout
 	for time.Since(started) < limit {
@@ -149,15 +149,15 @@ func (s *Subject) limitStart(ctx context.Context, timeout time.Duration, end con
 	end(errors.New(text))
 }
 
-// waited is how long the threads that now live could have run and had no CPU; 0 where that is unknown.
+// waited is the longest that a thread could have run and had no CPU; 0 where that is unknown.
 func (s *Subject) waited() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reaped {
 		return 0
 	}
-	sample, _, _, _ := sampleAll(s.PID(), s.container)
-	return sample.Waited
+	_, seen, _, _ := sampleAll(s.PID(), s.container)
+	return seen.longestWait()
 }
 
 // said returns what puts into a text, in place of the address that binds are moved to and

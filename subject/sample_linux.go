@@ -185,6 +185,14 @@ func (c census) clocks() (Sample, error) {
 	return sample, err
 }
 
+func (c census) longestWait() (longest time.Duration) {
+	for _, t := range c.threads {
+		_, waited := scheduled(t[0], t[1])
+		longest = max(longest, waited)
+	}
+	return longest
+}
+
 func (c census) cpu() (time.Duration, error) {
 	if c.used != nil {
 		return c.used()

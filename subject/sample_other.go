@@ -19,4 +19,6 @@ func (census) clocks() (Sample, error) { return Sample{}, errors.ErrUnsupported 
 
 func threadsOf(int, *container) ([]int, error) { return nil, errors.ErrUnsupported }
 
+func (census) longestWait() time.Duration { return 0 }
+
 func (census) blocked() map[string]int { return nil }

@@ -129,7 +129,7 @@ func (c *Curve) Within(level int) (float64, bool) {
 	return stat.MeanWithin(perSec, usl.Confidence)
 }
 
-// settledRatio is how far either end of the interval of the recommendation may be from it, as a ratio; one level
+// settledRatio is how far either end of the interval of the recommendation may be from it, as a ratio; one caller
 // off is also close enough. Whoever sets up a pool does not care about less.
 const settledRatio = 1.5
 

@@ -1,5 +1,4 @@
-// Contend measures which concurrency design holds up under load, and whether it
-// matters.
+// Contend says which of two servers is faster, and whether the number can be trusted.
 package main
 
 import (

@@ -82,7 +82,7 @@ func newRoot(a *app) *cobra.Command {
 	a.has = hasFlag
 	root := &cobra.Command{
 		Use:   "contend",
-		Short: "Which concurrency design holds up under load, and does it matter?",
+		Short: "Which of two servers is faster, and can you trust the number?",
 		Long: "contend loads servers and answers in one sentence: which of two is faster, how many connections are\n" +
 			"best, how many requests per second it sustains. Each answer has its confidence interval; an invalid\n" +
 			"measurement gets a reason instead.\n\n" +

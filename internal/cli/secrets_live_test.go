@@ -59,6 +59,7 @@ func TestSecretsAreNotWatched(t *testing.T) {
 	})
 	fetch(found[1]+"events", interrupt) // the report waits for a browser that is connected
 	fetch(found[1]+"report", func() {})
+	interrupt()
 	all.Wait()
 	tell("the terminal", out.String()+said.String())
 	if got := told["the server"] + w.heard(); !strings.Contains(got, marker) || !strings.Contains(got, "m4rker-2") {

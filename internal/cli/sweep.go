@@ -37,7 +37,7 @@ func newSweep(a *app) *cobra.Command {
 			"until an attempt fails, bisect, and confirm by repetition. The limit is then 1m, or --duration, and\n" +
 			"--block is the minimum length of an attempt. Exit codes with --rate:\n" +
 			"  0  found, or a lower bound\n" +
-			"  3  even the lowest rate fails\n" +
+			"  3  even the lowest rate or one caller alone fails\n" +
 			"  4  no answer",
 		Example: indent + "contend sweep http://localhost:8080/status\n" +
 			indent + "contend sweep --levels 1,2,4,8,16,32,64 http://localhost:8080/status\n" +

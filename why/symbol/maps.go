@@ -53,7 +53,7 @@ func hexadecimal(text []byte) (n uint64, ok bool) {
 
 // inScript is how V8 names the code of a function of a script: its kind and its tier, which changes while
 // a program runs, the function, and where it stands. Source: V8, src/logging/log.cc.
-var inScript = regexp.MustCompile(`^(?:JS|LazyCompile|Function|Script|Eval):[~^+*']*(.*?) ?(\S+?)(:\d+)(?::\d+)?$`)
+var inScript = regexp.MustCompile(`^(?:JS|LazyCompile|Function|Script|Eval):[~^+*']*(.*?) ?((?:/|file:|node:).*?)(:\d+)(?::\d+)?$`)
 
 // scripted is such a name as one says it, handle (server.js) or, of one that has no name, (anonymous)
 // (server.js:12); of a dependency with its path. Any other name stays as it is.
@@ -66,7 +66,10 @@ func scripted(name string) string {
 	if at := strings.LastIndex(file, "/node_modules/"); at >= 0 {
 		file = file[at+len("/node_modules/"):]
 	} else if !strings.HasPrefix(file, "node:") {
-		file = path.Base(file)
+		folder, base := path.Split(file)
+		if file = base; strings.HasPrefix(base, "index.") { // says nothing alone
+			file = path.Join(path.Base(folder), base)
+		}
 	}
 	if function == "" {
 		return "(anonymous) (" + file + line + ")"

@@ -45,6 +45,8 @@ func TestScripted(t *testing.T) {
 		"JS:*finish node:internal/streams/writable:949:16":    "finish (node:internal/streams/writable)",
 		"JS:*get length /app/node_modules/a/lib/index.js:3:7": "get length (a/lib/index.js)",
 		"Script:~ file:///app/main.mjs:1:1":                   "(anonymous) (main.mjs:1)",
+		"JS:*f /srv/my app/b.js:1:43":                         "f (b.js)",
+		"JS:*list /srv/orders/index.js:1:43":                  "list (orders/index.js)",
 		"RegExp:x+y":                                          "RegExp:x+y",
 		"Builtin:ArrayMap":                                    "Builtin:ArrayMap",
 		"py::handle:/app/server.py":                           "py::handle:/app/server.py",

@@ -28,11 +28,12 @@ func TestAnEntryOfAMillionFields(t *testing.T) {
 	addRaw(t, r, keyUplinks+"0", [][]string{fields})
 	const n = 100
 	produce(t, r, frames(0, n))
+	errs := journalOf(r)
 	c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, true)
 	until(t, "all are acknowledged", func() bool { return c.in.Stats().Acked == n+1 })
 	c.once(t, n)
-	if st := c.in.Stats(); st.Malformed[fieldVersion] != 1 {
-		t.Errorf("%+v", st)
+	if st := c.in.Stats(); st.Malformed[fieldVersion] != 1 || errs.failed() != nil {
+		t.Errorf("%+v, %s", st, errs.failed())
 	}
 }
 
