@@ -38,7 +38,7 @@ type Design struct {
 	// Block is the measured length of a visit to a level; it is stretched as in a
 	// comparison. 0: each visit chooses it, so that it has about 200 answers, from 200
 	// ms to 1 s or a 120th of Duration.
-	Block time.Duration `json:"block_ns,omitempty" file:"load.duration" flag:"block" min:"0s" max:"720h" words:"measured *length* of a run at a level, extended to four response times if that is longer (chosen: 200 responses, within 200ms to 1s)"`
+	Block time.Duration `json:"block_ns,omitempty" file:"load.duration" flag:"block" min:"0s" max:"720h" words:"measured *length* of a run at a level, extended to four response times if that is longer (chosen: 200 responses, within 200ms to 1s, or a 120th of the time limit)"`
 	// Within has the smallest level recommended whose throughput is at most this share below the best one's; 0: the
 	// knee, the level with the highest throughput ÷ response time.
 	Within float64 `json:"within" file:"sweep.within" flag:"within" unit:"percent" default:"0%" min:"0%" below:"100%" words:"recommend the smallest concurrency within this *share* of the best throughput; 0%: the knee, with the highest throughput ÷ response time"`
