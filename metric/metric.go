@@ -138,6 +138,9 @@ func (n Name) Percentile() (float64, bool) {
 	return q, q > 0
 }
 
+// IsResponse reports whether the metric is of response times.
+func (n Name) IsResponse() bool { return strings.HasPrefix(string(n), "response_") }
+
 // Longer returns how many of the times that a percentile rests on are longer than a bound, and of how many.
 func (n Name) Longer(r *load.Result, bound time.Duration) (longer, of int64) {
 	if recorded, ok := n.Recorded(r); ok {

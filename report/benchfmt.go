@@ -57,7 +57,7 @@ func (d *Document) rounds(b *bufio.Writer, s side) {
 		}
 		fmt.Fprintf(b, "%s/vus=%d\t%d", name, c.Concurrency, c.Ops)
 		for _, m := range benchmarkUnits {
-			batches := c.Ops > c.Completed && strings.HasPrefix(string(m.metric), "response_") // times of many operations
+			batches := c.Ops > c.Completed && m.metric.IsResponse() // times of many operations
 			if value, ok := m.metric.Beside(c.Result); ok && !batches {
 				fmt.Fprintf(b, "\t%s %s", strconv.FormatFloat(value, 'g', 6, 64), m.unit)
 			}

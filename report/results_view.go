@@ -2,7 +2,6 @@ package report
 
 import (
 	"slices"
-	"strings"
 
 	"contend/internal/unit"
 	"contend/metric"
@@ -56,7 +55,7 @@ func labels(named bool, arm, vus string) []string {
 // interesting leaves out columns that say nothing: the time per operation where
 // an iteration is one operation, and the time of an iteration where it is many.
 func interesting(m metric.Name, c trial.Cell) bool {
-	if batches := c.Ops > c.Completed; m == metric.WallPerOp && !batches || strings.HasPrefix(string(m), "response_") && batches {
+	if batches := c.Ops > c.Completed; m == metric.WallPerOp && !batches || m.IsResponse() && batches {
 		return false
 	}
 	_, ok := m.Beside(c.Result)

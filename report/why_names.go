@@ -49,15 +49,12 @@ var runtimes = []struct {
 	{regexp.MustCompile(`^java$`), "java with an agent that writes /tmp/perf-PID.map"},
 }
 
-// made is the package of functions that a runtime compiled and whose names it tells.
-const made = "[jit]"
-
 // unnamedSentence says how the functions of two variants get names if a runtime hides them, or their callers if these are
 // unknown; "" where most are known.
 func (d *Document) unnamedSentence(of *trial.Diagnosis, arms []string, e why.Explanation) string {
 	for _, arm := range d.Arms {
 		told := slices.ContainsFunc(of.Profiles, func(p why.Profile) bool {
-			return p.Arm == arm.Name && slices.ContainsFunc(p.Packages, func(p why.Package) bool { return p.Name == made })
+			return p.Arm == arm.Name && p.NamesCompiled()
 		})
 		if arm.Name != e.Baseline && arm.Name != e.Candidate || told || isURL(arm.Does) {
 			continue

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"contend/expect"
@@ -151,7 +150,7 @@ func (s *Result) missesInMedian(c trial.Cell) bool {
 	bounds, _ := s.Design.objectives()
 	return slices.ContainsFunc(bounds, func(b expect.Bound) bool {
 		q, _ := b.Metric.Percentile()
-		if q <= 0.5 || !strings.HasPrefix(string(b.Metric), "response_") {
+		if q <= 0.5 || !b.Metric.IsResponse() {
 			return false
 		}
 		median, ok := metric.ResponseP50.Of(c.Result)
@@ -167,7 +166,7 @@ func (s *Result) tooSlow() *finding.Warning {
 	}
 	bounds, _ := s.Design.objectives()
 	for _, b := range bounds {
-		if fastest := s.Alone.Response.Min(); strings.HasPrefix(string(b.Metric), "response_") && float64(fastest) > b.Value {
+		if fastest := s.Alone.Response.Min(); b.Metric.IsResponse() && float64(fastest) > b.Value {
 			return finding.ObjectiveMissed.Refusal("one request at a time, the fastest response took %s, not %s %s", unit.Duration(float64(fastest)), b.Operator, text(b.Metric, b.Value))
 		}
 	}

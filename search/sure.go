@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"contend/expect"
@@ -95,7 +94,7 @@ func slowAnswers(b expect.Bound, attempts []Attempt) (slow, of float64) {
 // response times is known.
 func batches(b expect.Bound, r *load.Result) (slow, of []float64) {
 	c := r.OverTime()
-	if c == nil || !strings.HasPrefix(string(b.Metric), "response_") {
+	if c == nil || !b.Metric.IsResponse() {
 		return nil, nil
 	}
 	per := max(1, int(batch/c.Width))

@@ -15,6 +15,11 @@ type Package struct {
 	Alone time.Duration `json:"alone_ns"`
 }
 
+// NamesCompiled reports whether the profile has functions that a runtime made, such as those of a script, by name.
+func (p Profile) NamesCompiled() bool {
+	return slices.ContainsFunc(p.Packages, func(p Package) bool { return p.Name == symbol.Compiled })
+}
+
 // alone follows the name of a package and means its time without what it called.
 const alone = " alone"
 

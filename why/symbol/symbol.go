@@ -42,6 +42,9 @@ type Frame struct {
 	Line     int    // in File, from 1; 0: unknown
 }
 
+// Compiled is the Package of what a runtime made and its map names.
+const Compiled = "[jit]"
+
 // maxName bounds each text of a Frame, in bytes: templates of C++ have names of
 // thousands, which differ in their beginning if at all.
 const maxName = 300
@@ -113,7 +116,7 @@ func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64, since ti
 			compiled = cmp.Or(readCompiled(pid), &names{})
 		}
 		if name, ok := compiled.at(addr); ok {
-			frames[i] = []Frame{{Function: Printable(scripted(name)), Package: "[jit]"}}
+			frames[i] = []Frame{{Function: Printable(scripted(name)), Package: Compiled}}
 		}
 	}
 	return frames
