@@ -2,6 +2,7 @@ package placement
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/fstest"
@@ -200,6 +201,32 @@ func TestProcess(t *testing.T) {
 	}
 	if err := p.Place(Shared); err != nil || p.Apart() || p.Because != "" {
 		t.Errorf("%v, %v", p.Layout, err)
+	}
+}
+
+// Of two that hold this process at the same time the last lets it go, whichever that is.
+func TestTwoAtATime(t *testing.T) {
+	all, err := probe.CPUs()
+	if err != nil || len(all) < 2 {
+		t.Skip("there is one CPU")
+	}
+	procs := runtime.GOMAXPROCS(0)
+	for first := range 2 {
+		held := [2]Process{}
+		for i := range held {
+			held[i] = Fixed(Layout{Generator: all[:1], Servers: all[1:]}, all)
+			if err := held[i].Place(Apart); err != nil {
+				t.Fatal(err)
+			}
+		}
+		held[first].Release()
+		if cpus, _ := probe.CPUs(); !slices.Equal(cpus, all[:1]) {
+			t.Errorf("on %v while one holds it to %v", cpus, all[:1])
+		}
+		held[1-first].Release()
+		if cpus, _ := probe.CPUs(); !slices.Equal(cpus, all) || runtime.GOMAXPROCS(0) != procs {
+			t.Errorf("on %v with %d processors afterwards, want %v and %d", cpus, runtime.GOMAXPROCS(0), all, procs)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"contend/probe"
@@ -132,22 +133,44 @@ func (p *Process) PlaceFor(kind Kind, generator int) error {
 	return nil
 }
 
+// holding counts who holds this process now, and undoes it: one that comes while another holds it finds it held,
+// and must not leave it so.
+var holding struct {
+	sync.Mutex
+	by   int
+	undo func()
+}
+
 // hold holds this process to the load generator's CPUs.
 func (p *Process) hold() error {
 	if len(p.Generator) == 0 || p.free != nil || p.far {
 		return nil
 	}
-	free, err := pin(p.Generator)
+	holding.Lock()
+	defer holding.Unlock()
+	unpin, err := pin(p.Generator)
 	if err != nil {
 		return err
 	}
 	procs := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(min(procs, len(p.Generator)))
-	p.free = func() {
-		runtime.GOMAXPROCS(procs)
-		free()
+	if holding.by++; holding.by == 1 {
+		holding.undo = func() {
+			runtime.GOMAXPROCS(procs)
+			unpin()
+		}
 	}
+	p.free = letGo
 	return nil
+}
+
+// letGo lets this process use all CPUs again once nobody holds it any more.
+func letGo() {
+	holding.Lock()
+	defer holding.Unlock()
+	if holding.by--; holding.by == 0 {
+		holding.undo()
+	}
 }
 
 // Release lets this process use all CPUs again. Its Layout says where it was.
