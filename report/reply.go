@@ -203,6 +203,9 @@ func sweptRemark(c Curve) remark {
 	if c.TimeUp != nil {
 		r.standing, r.text = undecided, r.text+"; out of time: "+c.TimeUp.Lacks
 	}
+	if c.Crowded != nil {
+		r.standing, r.text = undecided, r.text+"; at least: "+c.Crowded.Text
+	}
 	return r
 }
 

@@ -46,6 +46,11 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 		}
 		s.trust = "Time was up: " + c.TimeUp.Lacks
 		s.next = cmp.Or(d.goesOn(), advise("run the same command with a longer -d"))
+	case c.Crowded != nil:
+		s.mood = doubted
+		s.first = "Inconclusive: the best concurrency is at least " + unit.Number(c.Recommended().N.Value)
+		s.trust = "Other programs may keep more callers from paying: " + c.Crowded.Text
+		s.next = d.afterDoubt(c.Crowded.Code)
 	case c.Bound != nil:
 		s.mood = doubted
 		s.next = d.afterDoubt(c.Bound.Reason.Code)
@@ -59,6 +64,13 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 		}
 		s.levels(c, len(refused) == 0 && c.Done())
 	}
+	s.curveFindings(c, refused)
+	s.countCaveats("Valid")
+	return s
+}
+
+// curveFindings adds the fitted peak and what is to be known of the fit and the levels, except what refused these.
+func (s *screen) curveFindings(c sweep.Curve, refused []string) {
 	if c.Fit != nil && c.Bound == nil {
 		if p := c.Fit.Peak; p != nil && missed(c.Fit) == "" {
 			s.aside("fitted peak (Universal Scalability Law): %s at concurrency %s", spanned(p.Throughput, unit.Rate), spanned(p.N, whole))
@@ -74,8 +86,6 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 			}
 		}
 	}
-	s.countCaveats("Valid")
-	return s
 }
 
 // noLevel is the beginning of the page about levels that are INVALID.

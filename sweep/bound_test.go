@@ -61,6 +61,38 @@ func TestBound(t *testing.T) {
 	}
 }
 
+// With throughput the same from one caller on, one is recommended, for certain; if other programs took 45% of the CPU
+// time of a full machine above it, (2 − 0.5 − 0.6) ÷ 2, more may have paid.
+func TestCrowded(t *testing.T) {
+	visits := func(others float64) (list []trial.Cell) {
+		for _, level := range []int{1, 2, 4, 8} {
+			for n := range 4 {
+				v := visited(level, int64(1000+n), 0.98, 600*time.Microsecond)
+				v.GeneratorCPUSec, v.GeneratorWaitedSec, v.MachineCores, v.MachineCPUSec = 0.5, 0.6, 2, 1.1+others
+				v.Round, v.Local = 1+n, true
+				list = append(list, v)
+			}
+		}
+		return list
+	}
+	for _, tt := range []struct {
+		others float64
+		told   bool
+	}{{0, false}, {0.2, false}, {0.9, true}} {
+		curve := &Curve{Arm: "s", Design: Design{Seed: 1}, Visits: visits(tt.others)}
+		curve.Derive()
+		if got := curve.Crowded; (got != nil) != tt.told || got != nil && !got.Is(finding.MachineBusy) || curve.Done() == tt.told {
+			t.Errorf("others take %v of 2 CPUs: %v, done %v, knee %+v", tt.others, got, curve.Done(), curve.Knee)
+		}
+	}
+	curve := &Curve{Arm: "s", Design: Design{Seed: 1}, Visits: visits(0.9)}
+	curve.Derive()
+	curve.Knee.N.Interval.High = 2
+	if got := curve.crowded(); got != nil {
+		t.Errorf("an interval that reaches higher says so itself: %v", got)
+	}
+}
+
 // A level is judged by its visits together: one of four in which the generator was kept from its work (of the whole cycle
 // 1 − (3 · 0.98 + 0.1) ÷ 4 = 24%) spoils nothing, four do.
 func TestOneDoubtfulVisitSpoilsNoLevel(t *testing.T) {

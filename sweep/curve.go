@@ -40,6 +40,7 @@ func (c *Curve) Derive() {
 	}
 	c.fit(points)
 	c.Bound = c.bound()
+	c.Crowded = c.crowded()
 	for i := range c.Results {
 		c.Results[i].Warnings = append(c.Results[i].Warnings, c.Warmup.Findings()...)
 	}
@@ -115,8 +116,25 @@ func (c *Curve) Recommended() *usl.Knee {
 	return c.Knee
 }
 
+// crowded finds what other programs took directly above a recommendation that may not be higher.
+func (c *Curve) crowded() *finding.Warning {
+	use := c.Recommended()
+	if use == nil || use.N.Interval == nil || use.N.Interval.High > use.N.Value {
+		return nil
+	}
+	above := slices.IndexFunc(c.Results, func(level trial.Cell) bool { return float64(level.Concurrency) > use.N.Value })
+	if above < 0 {
+		return nil
+	}
+	taken := slices.IndexFunc(c.Results[above].Warnings, func(w finding.Warning) bool { return w.Is(finding.MachineBusy) })
+	if taken < 0 {
+		return nil
+	}
+	return &c.Results[above].Warnings[taken]
+}
+
 // Done says that the sweep came to its end.
-func (c *Curve) Done() bool { return c.TimeUp == nil && !c.Interrupted }
+func (c *Curve) Done() bool { return c.TimeUp == nil && c.Crowded == nil && !c.Interrupted }
 
 // Within is half the interval of the mean throughput of a level's visits, per second; false: it was visited once.
 func (c *Curve) Within(level int) (float64, bool) {

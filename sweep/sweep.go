@@ -89,6 +89,9 @@ type Curve struct {
 	TimeUp *trial.TimeUp `json:"time_up,omitempty"`
 	// Interrupted says that the sweep was ended from outside before it was done.
 	Interrupted bool `json:"interrupted,omitempty"`
+	// Crowded says what other programs took at the level above the recommended one, where its interval ends: with
+	// these CPUs more callers might have paid. nil: they took little.
+	Crowded *finding.Warning `json:"crowded,omitempty"`
 	// Warmup is that of the pilot; nil: there was none, or nothing could be learnt.
 	Warmup *trial.Warmup `json:"pilot,omitempty"`
 	// Visits has one cell per level and visit (its Round).

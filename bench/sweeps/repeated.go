@@ -144,6 +144,8 @@ func (a *answer) read(doc *report.Document) {
 		a.Verdict, a.Why = invalid, refused[0].Text
 	case c.TimeUp != nil:
 		a.Verdict, a.Why = unsure, c.TimeUp.Lacks
+	case c.Crowded != nil:
+		a.Verdict, a.Why = unsure, c.Crowded.Text
 	case knee == nil:
 		a.Verdict = invalid
 	}

@@ -92,7 +92,7 @@ func outcome(doc *report.Document) error {
 		}
 	}
 	for _, c := range doc.Curves {
-		if c.TimeUp != nil {
+		if c.TimeUp != nil || c.Crowded != nil {
 			code = exitUndecided
 		}
 	}
