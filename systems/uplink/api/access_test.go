@@ -39,16 +39,6 @@ func TestUnauthorized(t *testing.T) {
 	}
 }
 
-func TestTokenInQuery(t *testing.T) {
-	lamps, _ := serve(t, Config{})
-	lamps.fill(1)
-	stranger := &client{t, lamps.url, ""}
-	if got := stranger.get("devices/select?access_token=lamps-token").euis(); len(got) != 1 {
-		t.Errorf("got %v", got)
-	}
-	stranger.get("devices/select?access_token=old-token").fails(http.StatusUnauthorized, "Unauthorized")
-}
-
 // Every call answers about a device or group of another customer exactly as about
 // one that does not exist.
 func TestNoLeak(t *testing.T) {
@@ -105,7 +95,9 @@ func TestInsertTellsNoOwner(t *testing.T) {
 		return a
 	}
 	mine, theirs := insert("0000000000000001"), insert("00000000000000ff")
-	mine.fails(http.StatusConflict, "Device.AlreadyExists")
+	if text := mine.fails(http.StatusConflict, "Device.AlreadyExists"); text != "the device exists already: DevEUI EUI" {
+		t.Errorf("exists: %q", text)
+	}
 	sameAnswer(t, theirs, mine)
 	insert("0000000000000002").ok(http.StatusCreated)
 	insert("0000000000000003").fails(http.StatusForbidden, "Device.LimitExhausted")

@@ -70,6 +70,7 @@ func TestInvalidBodies(t *testing.T) {
 		{"create null", groups + "create", `{"name":null,"addr":null}`, []string{"body.addr: must not be null", "body.name: must not be null"}},
 		{"create wrong", groups + "create", `{"name":5,"addr":"0000000000000001"}`, []string{
 			`body.addr: "0000000000000001" is not 8 hexadecimal digits`, "body.name: expected a string"}},
+		{"create, long name", groups + "create", `{` + addr + `,"name":"` + strings.Repeat("é", 256) + `"}`, []string{"body.name: longer than 255"}},
 		{"create, zero byte", groups + "create", `{` + addr + `,"name":"\u0000"}`, []string{`body.name: must not contain \u0000`}},
 		{"update group, nothing", groups + "update", `{}`, []string{"body.addr: missing", "body.update: missing"}},
 		{"update group, empty", groups + "update", `{` + addr + `,"update":{}}`, []string{"body.update: name, addr or both must be there"}},
