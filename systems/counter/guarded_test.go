@@ -83,9 +83,3 @@ func TestTallyAddsN(t *testing.T) {
 		_ = counter.Close()
 	}
 }
-
-func TestTallyRefusesStriped(t *testing.T) {
-	if _, err := newGuarded("striped"); err == nil {
-		t.Error("striped returns no value and was accepted")
-	}
-}

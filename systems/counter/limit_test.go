@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"contend/internal/testenv"
 )
 
 // exchange writes raw bytes and returns the status of the answer that comes back.
@@ -53,20 +51,6 @@ func withReadTimeout(d time.Duration) func(*Server) {
 		server := s.sides[0].(*httpSide).server
 		server.ReadTimeout, server.IdleTimeout = d, d
 	}
-}
-
-func TestSlowRequestTimesOut(t *testing.T) {
-	s := start(t, httpOnly(), withReadTimeout(50*time.Millisecond))
-	testenv.Eventually(t, "it is read in time", func() bool {
-		got, err := exchange(t, s, "GET /status HTTP/1.1\r\nHost")
-		if isEnd(err) { // as of a silent one
-			return false
-		}
-		if got != 408 || err != nil {
-			t.Errorf("status %d, %v; want 408", got, err)
-		}
-		return true
-	})
 }
 
 func TestSilentConnectionIsClosedWithoutAWord(t *testing.T) {

@@ -7,9 +7,29 @@ import (
 	"strings"
 	"testing"
 
+	"contend/internal/redisserver"
 	"contend/internal/redisserver/redistest"
 	"contend/internal/testenv"
+	"contend/systems/counter/redis"
 )
+
+// openShared opens a counter in the Redis at url.
+func openShared(t *testing.T, url, design string) *redis.Counter {
+	t.Helper()
+	server, err := redisserver.Open(t.Context(), redisserver.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := redis.Open(redis.Config{Server: server, Design: design})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Close()
+		_ = server.Close()
+	})
+	return c
+}
 
 // A described asks a server, and compares each answer with the description.
 type described struct {

@@ -2,10 +2,8 @@ package counter
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -70,40 +68,6 @@ func TestIncrementOverGRPC(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestIncrementConsistentUnderLoad(t *testing.T) {
-	const callers, each = 8, 50
-	for _, design := range guard.Names(true) {
-		t.Run(design, func(t *testing.T) {
-			client := counterpb.NewIncrementCounterClient(connect(t, start(t, grpcOnly(design))))
-			all := make([][]change, callers)
-			var wg sync.WaitGroup
-			for i := range callers {
-				wg.Go(func() {
-					for range each {
-						all[i] = append(all[i], change{value: incrementOnce(t, client)})
-					}
-				})
-			}
-			wg.Wait()
-			checkDense(t, slices.Concat(all...))
-		})
-	}
-}
-
-func incrementOnce(t *testing.T, client counterpb.IncrementCounterClient) (n int64) {
-	ctx, cancel := context.WithTimeout(context.Background(), hang)
-	defer cancel()
-	out, err := client.Increment(ctx, &counterpb.IncrementBy{Value: 1})
-	if err != nil {
-		t.Error(err)
-		return 0
-	}
-	if _, err := fmt.Sscanf(out.GetMessage(), "Incremented value is %d", &n); err != nil {
-		t.Errorf("message %q: %v", out.GetMessage(), err)
-	}
-	return n
 }
 
 // TestIncrementByReflection only knows the name of the service.

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"contend/guard/guardtest"
+	"contend/internal/redisserver/redistest"
 	"contend/internal/testenv"
 	"contend/systems/counter/counterpb"
 )
@@ -135,12 +136,12 @@ func TestRPCAnswers(t *testing.T) {
 			}
 			server := grpc.NewServer()
 			if test.broken {
-				p := startProxy(t, func() (net.Conn, error) { return net.Dial("tcp", ln.Addr().String()) })
-				test.service.stop = func() { p.sever(true) }
+				p := redistest.StartProxy(t, func() (net.Conn, error) { return net.Dial("tcp", ln.Addr().String()) })
+				test.service.stop = func() { p.Sever(true) }
 				counterpb.RegisterIncrementCounterServer(server, &test.service)
 				go func() { _ = server.Serve(ln) }()
 				defer server.Stop()
-				if said := callOnce(t, p.addr()); said.kind != test.want {
+				if said := callOnce(t, p.Addr()); said.kind != test.want {
 					t.Errorf("got %+v: want kind %d", said, test.want)
 				}
 				return

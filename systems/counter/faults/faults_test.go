@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"contend/guard/guardtest"
+	"contend/internal/redisserver/redistest"
 )
 
 const combining = "redis-combining"
@@ -159,7 +160,7 @@ func TestRepeatedUnderTheirKeys(t *testing.T) {
 func TestControlIsCaught(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t, setting{design: "redis-getset", timeout: patience})
-	f.proxy.become(weather{jitter: time.Millisecond})
+	f.proxy.Become(redistest.Weather{Jitter: time.Millisecond})
 	w := large(callerCount)
 	w.calls = 5
 	for end := time.Now().Add(patience); time.Now().Before(end); {

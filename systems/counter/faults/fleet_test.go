@@ -25,7 +25,7 @@ const counterKey = "{contend:counter}"
 type fleet struct {
 	t        testing.TB
 	redis    *redistest.Server
-	proxy    *proxy // nil: the replicas reach the Redis directly
+	proxy    *redistest.Proxy // nil: the replicas reach the Redis directly
 	replicas []*replica
 	timeout  time.Duration // of one operation on the Redis
 }
@@ -47,8 +47,8 @@ func startFleet(t testing.TB, s setting) *fleet {
 	url := f.redis.URL()
 	if !s.direct {
 		socket := strings.TrimPrefix(url, "unix://")
-		f.proxy = startProxy(t, func() (net.Conn, error) { return net.Dial("unix", socket) })
-		url = "redis://" + f.proxy.addr()
+		f.proxy = redistest.StartProxy(t, func() (net.Conn, error) { return net.Dial("unix", socket) })
+		url = "redis://" + f.proxy.Addr()
 	}
 	f.timeout = cmp.Or(s.timeout, shortTimeout)
 	args, processes := []string{"--redis", url}, replicaCount

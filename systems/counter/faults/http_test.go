@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -37,6 +38,11 @@ func (d *httpDoor) increment(ctx context.Context, n int32, id string) answer {
 		return unknown("the connection broke: %w", err)
 	}
 	return judgeHTTP(code, header, body)
+}
+
+func isTimeout(err error) bool {
+	var network net.Error
+	return errors.As(err, &network) && network.Timeout()
 }
 
 // dial connects unless there is a connection.

@@ -26,8 +26,8 @@ func (f *fleet) counts(c *crowd) counts {
 	now := counts{refused: c.refused.Load(), lost: c.lost.Load()}
 	if f.proxy != nil {
 		load := func(n *atomic.Int64) int64 { return n.Load() }
-		tolls := &f.proxy.tolls
-		now.delayed, now.swallowed, now.cut, now.waited = load(&tolls.delayed), load(&tolls.swallowed), load(&tolls.cut), load(&tolls.waited)
+		p := f.proxy
+		now.delayed, now.swallowed, now.cut, now.waited = load(&p.Delayed), load(&p.Swallowed), load(&p.Cut), load(&p.Waited)
 	}
 	return now
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"contend/internal/redisserver/redistest"
 	"contend/internal/testenv"
 )
 
@@ -13,38 +14,38 @@ func weathers() []fault {
 	swallowed := func(f *fleet, c *crowd, since counts) bool { return f.counts(c).swallowed > since.swallowed }
 	return []fault{
 		{name: "latency and jitter", hold: 200 * time.Millisecond, end: clear,
-			begin: turn(weather{latency: time.Millisecond, jitter: 3 * time.Millisecond}),
+			begin: turn(redistest.Weather{Latency: time.Millisecond, Jitter: 3 * time.Millisecond}),
 			bites: func(f *fleet, c *crowd, since counts) bool { return f.counts(c).delayed > since.delayed }},
 		{name: "dropped connections", begin: sever(false), end: nothing},
 		{name: "reset connections", begin: sever(true), end: nothing},
 		{name: "cuts in the middle of data", hold: 100 * time.Millisecond, end: clear,
-			begin: turn(weather{jitter: time.Millisecond, cut: 0.02}),
+			begin: turn(redistest.Weather{Jitter: time.Millisecond, Cut: 0.02}),
 			bites: func(f *fleet, c *crowd, since counts) bool { return f.counts(c).cut >= since.cut+10 }},
 		{name: "half-open connections", timeouts: 1, end: clear, bites: swallowed,
-			begin: turn(weather{deafToRequests: true, deafToAnswers: true})},
+			begin: turn(redistest.Weather{DeafToRequests: true, DeafToAnswers: true})},
 		{name: "lost requests", timeouts: 0.25, end: clear, bites: swallowed,
-			begin: turn(weather{deafToRequests: true})},
+			begin: turn(redistest.Weather{DeafToRequests: true})},
 		{name: "lost answers", timeouts: 0.25, end: clear, bites: swallowed,
-			begin: turn(weather{deafToAnswers: true})},
+			begin: turn(redistest.Weather{DeafToAnswers: true})},
 		{name: "connections that nobody accepts", timeouts: 1, end: clear,
 			begin: func(f *fleet) {
-				f.proxy.become(weather{closedDoor: true})
-				f.proxy.sever(true)
+				f.proxy.Become(redistest.Weather{ClosedDoor: true})
+				f.proxy.Sever(true)
 			},
 			bites: func(f *fleet, c *crowd, since counts) bool { return f.counts(c).waited > since.waited }},
 	}
 }
 
-func turn(w weather) func(*fleet) { return func(f *fleet) { f.proxy.become(w) } }
+func turn(w redistest.Weather) func(*fleet) { return func(f *fleet) { f.proxy.Become(w) } }
 
 // sever ends the connections of the replicas, which must have some.
 func sever(reset bool) func(*fleet) {
 	return func(f *fleet) {
-		testenv.Eventually(f.t, "a connection is ended", func() bool { return f.proxy.sever(reset) > 0 })
+		testenv.Eventually(f.t, "a connection is ended", func() bool { return f.proxy.Sever(reset) > 0 })
 	}
 }
 
-func clear(f *fleet) { f.proxy.become(weather{}) }
+func clear(f *fleet) { f.proxy.Become(redistest.Weather{}) }
 
 // replicaKilled ends a replica as kill -9 does, amid calls to it, and starts it again.
 func replicaKilled(i int) fault {

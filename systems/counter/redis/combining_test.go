@@ -20,19 +20,19 @@ import (
 // which follow are the next batch.
 type stalled struct {
 	*combiner
-	p  *proxy
+	p  *redistest.Proxy
 	wg sync.WaitGroup
 }
 
 func stall(t *testing.T) *stalled {
 	t.Helper()
-	p := newProxy(t, redistest.Start(t).Addr())
-	c := open(t, Config{Server: p.server(t), Design: "redis-script"})
+	p := newProxy(t, redistest.Start(t))
+	c := open(t, Config{Server: through(t, p), Design: "redis-script"})
 	s := &stalled{combiner: &combiner{c: c}, p: p}
 	if _, err := s.increment(t.Context(), 0); err != nil { // Redis learns the script
 		t.Fatal(err)
 	}
-	p.set(held)
+	p.Become(redistest.Weather{Held: true})
 	sent := c.Stats().Commands
 	s.wg.Go(func() {
 		if change, err := s.increment(context.Background(), 1); err != nil || change.Value != 1 {
@@ -67,7 +67,7 @@ func TestCallersOfABatchShareACall(t *testing.T) {
 		})
 	}
 	testenv.Eventually(t, "all wait", func() bool { return s.waiting() == callers })
-	s.p.set(flowing)
+	s.p.Become(redistest.Weather{})
 	s.wg.Wait()
 	after := s.c.Stats()
 	if after.Commands != before.Commands+1 || after.RoundTrips > before.RoundTrips+2 { // the first may not have been counted
@@ -116,7 +116,7 @@ func TestCallersWhoLeave(t *testing.T) {
 			t.Errorf("left before it was sent: %v, want %v", err, ErrUnavailable)
 		}
 	}
-	s.p.set(flowing)
+	s.p.Become(redistest.Weather{})
 	s.wg.Wait()
 	if got, err := s.c.Load(t.Context()); err != nil || got != 11 {
 		t.Errorf("Load = %d, %v, want 11", got, err)
@@ -125,10 +125,10 @@ func TestCallersWhoLeave(t *testing.T) {
 
 func TestCallerWhoLeavesTooLate(t *testing.T) {
 	s := stall(t)
-	s.p.set(flowing)
+	s.p.Become(redistest.Weather{})
 	s.wg.Wait()
 	s.crowd = 2 // so it is not alone
-	s.p.set(held)
+	s.p.Become(redistest.Weather{Held: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := make(chan error, 1)
 	sent := s.c.Stats().Commands
@@ -141,7 +141,7 @@ func TestCallerWhoLeavesTooLate(t *testing.T) {
 	if err := <-errs; !errors.Is(err, ErrIndeterminate) || !errors.Is(err, context.Canceled) {
 		t.Errorf("left after it was sent: %v, want %v", err, ErrIndeterminate)
 	}
-	s.p.set(flowing)
+	s.p.Become(redistest.Weather{})
 	testenv.Eventually(t, "it happens", func() bool {
 		got, err := s.c.Load(t.Context())
 		return err == nil && got == 2
@@ -161,7 +161,7 @@ func TestBatchThatNobodyWaitsFor(t *testing.T) {
 	cancel()
 	<-errs
 	before := s.c.Stats().Commands
-	s.p.set(flowing)
+	s.p.Become(redistest.Weather{})
 	s.wg.Wait()
 	if err := s.c.Close(); err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestBatchOfWhichOneIsRefused(t *testing.T) {
 		})
 	}
 	testenv.Eventually(t, "both wait", func() bool { return s.waiting() == 2 })
-	s.p.set(flowing)
+	s.p.Become(redistest.Weather{})
 	s.wg.Wait()
 	if refused != 1 {
 		t.Errorf("%d were refused, want 1", refused)

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"contend/guard/guardtest"
 	"contend/internal/redisserver"
 	"contend/internal/redisserver/redistest"
 	"contend/internal/testenv"
@@ -115,8 +114,8 @@ func TestHalfOpen(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, design string) {
 		t.Parallel()
-		p := newProxy(t, redistest.Start(t).Addr())
-		c := open(t, Config{Server: p.server(t), Design: design, Timeout: 2 * quick})
+		p := newProxy(t, redistest.Start(t))
+		c := open(t, Config{Server: through(t, p), Design: design, Timeout: 2 * quick})
 		works := func() bool {
 			_, err := c.Add(t.Context(), 1)
 			return err == nil
@@ -126,13 +125,13 @@ func TestHalfOpen(t *testing.T) {
 			want = ErrUnavailable // it ends before EXEC
 		}
 		testenv.Eventually(t, "it is sent, and the context ends", func() bool {
-			p.set(flowing)
+			p.Become(redistest.Weather{})
 			var wg sync.WaitGroup
 			for range 4 { // connections
 				wg.Go(func() { testenv.Eventually(t, "it works", works) })
 			}
 			wg.Wait()
-			p.set(dead)
+			p.Become(redistest.Weather{DeafToRequests: true, DeafToAnswers: true})
 			ctx, cancel := context.WithTimeout(t.Context(), quick)
 			defer cancel()
 			_, err := c.Add(ctx, 1)
@@ -145,7 +144,7 @@ func TestHalfOpen(t *testing.T) {
 			t.Errorf("until the timeout: %v, want %v", err, want)
 		}
 		testenv.Eventually(t, "it is not ready", func() bool { return c.Ready() != nil })
-		p.set(flowing)
+		p.Become(redistest.Weather{})
 		testenv.Eventually(t, "it works again", works)
 		testenv.Eventually(t, "it is ready again", func() bool { return c.Ready() == nil })
 	})
@@ -155,24 +154,25 @@ func TestHalfOpen(t *testing.T) {
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, design string) {
-		p := newProxy(t, redistest.Start(t).Addr())
-		c := open(t, Config{Server: p.server(t), Design: design})
+		r := redistest.Start(t)
+		p := newProxy(t, r)
+		c := open(t, Config{Server: through(t, p), Design: design})
 		if _, err := c.Add(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
-		p.set(answerless)
-		before, failed := p.chunks(), make(chan error)
+		p.Become(redistest.Weather{DeafToAnswers: true})
+		before, failed := p.Requests.Load(), make(chan error)
 		go func() {
 			_, err := c.Add(context.Background(), 1)
 			failed <- err
 		}()
-		testenv.Eventually(t, "it is sent", func() bool { return p.chunks() > before })
+		testenv.Eventually(t, "it is sent", func() bool { return p.Requests.Load() > before })
 		testenv.Eventually(t, "it happened, if it ever does", func() bool {
-			value, err := raw(t, at(t, redisserver.Config{URL: "redis://" + p.backend}), "HGET", c.key, fieldCounter).AsInt64()
+			value, err := raw(t, at(t, redisserver.Config{URL: r.URL()}), "HGET", c.key, fieldCounter).AsInt64()
 			return err == nil && (value == 2 || design == "redis-naive")
 		})
-		p.cut()
-		p.set(flowing)
+		p.Sever(true)
+		p.Become(redistest.Weather{})
 		want := ErrIndeterminate
 		if design == "redis-naive" {
 			want = ErrUnavailable // it waits for the answer to WATCH
@@ -190,24 +190,24 @@ func TestLostAnswer(t *testing.T) {
 // neither this process nor the order of answers.
 func TestWrongAnswers(t *testing.T) {
 	t.Parallel()
-	p := newProxy(t, redistest.Start(t).Addr())
+	p := newProxy(t, redistest.Start(t))
 	each(t, func(t *testing.T, design string) {
-		c := open(t, Config{Server: p.server(t), Design: design, Key: design})
+		c := open(t, Config{Server: through(t, p), Design: design, Key: design})
 		for _, extra := range []string{
 			":7\r\n", "*2\r\n:7\r\n:7\r\n", "$999999999\r\n", "*999999999\r\n", "?\r\n", "\r\n", strings.Repeat("*1\r\n", maxReply),
 		} {
-			p.add("")
+			p.Become(redistest.Weather{})
 			testenv.Eventually(t, "it works", func() bool {
 				_, err := c.Add(t.Context(), 1)
 				return err == nil
 			})
-			p.add(extra)
+			p.Become(redistest.Weather{Extra: extra})
 			_, err := c.Add(t.Context(), 1)
 			if !errors.Is(err, ErrIndeterminate) && !errors.Is(err, ErrUnavailable) {
 				t.Errorf("after %.20q: %v", extra, err)
 			}
 		}
-		p.add("")
+		p.Become(redistest.Weather{})
 		testenv.Eventually(t, "it is as it should be", func() bool {
 			value, err := c.Load(t.Context())
 			stats := c.Stats()
@@ -217,78 +217,6 @@ func TestWrongAnswers(t *testing.T) {
 			return err == nil
 		})
 	})
-}
-
-// TestDisturbed has callers of two processes count through a bad connection. An
-// increment that was reported as not done must not have happened, so only
-// indeterminate ones leave a choice.
-func TestDisturbed(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, design string) {
-		p := newProxy(t, redistest.Start(t).Addr())
-		server := p.server(t)
-		var wg sync.WaitGroup
-		stop, disturbed := make(chan struct{}), make(chan struct{})
-		histories := make([]guardtest.History, 2)
-		counters := make([]*Counter, len(histories))
-		for i := range counters {
-			counters[i] = open(t, Config{Server: server, Design: design, Timeout: quick})
-		}
-		testenv.Eventually(t, "both are ready", func() bool { return counters[0].Ready() == nil && counters[1].Ready() == nil })
-		go func() {
-			defer close(disturbed)
-			p.disturb(stop)
-		}()
-		begun := time.Now()
-		for i, c := range counters {
-			wg.Go(func() { histories[i] = record(c, begun, 10*i) })
-		}
-		wg.Wait()
-		close(stop)
-		<-disturbed
-		var final int64
-		testenv.Eventually(t, "it can be read", func() (ok bool) {
-			value, err := counters[0].Load(t.Context())
-			final = value
-			return err == nil
-		})
-		h := append(histories[0], histories[1]...)
-		t.Logf("%d calls, %d answered, final value %d", len(h), len(h.Succeeded()), final)
-		for _, err := range []error{
-			guardtest.CheckDense(h, 0), guardtest.CheckTotal(h, 0, final),
-			guardtest.CheckMonotonic(h), guardtest.CheckRealTime(h),
-		} {
-			if err != nil {
-				t.Error(err)
-			}
-		}
-	})
-}
-
-// record is guardtest.Record without the calls that have not happened.
-func record(c *Counter, begun time.Time, firstCaller int) guardtest.History {
-	const callers, calls = 6, 60
-	var (
-		wg sync.WaitGroup
-		mu sync.Mutex
-		h  guardtest.History
-	)
-	for caller := range callers {
-		wg.Go(func() {
-			for range calls {
-				call := guardtest.Call{Caller: firstCaller + caller, N: 1, Start: time.Since(begun)}
-				call.Value, call.Err = c.Add(context.Background(), 1)
-				call.End = time.Since(begun)
-				if !errors.Is(call.Err, ErrUnavailable) {
-					mu.Lock()
-					h = append(h, call)
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return h
 }
 
 // TestRefusals: what Redis says no to has not happened, and some of it may work later.

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"flag"
+	"net"
 	"testing"
 	"time"
 
@@ -33,6 +34,15 @@ func at(t testing.TB, cfg redisserver.Config) *redisserver.Server {
 		}
 	})
 	return server
+}
+
+// newProxy is one in front of a Redis, and through is the Redis at its address.
+func newProxy(t testing.TB, r *redistest.Server) *redistest.Proxy {
+	return redistest.StartProxy(t, func() (net.Conn, error) { return net.Dial("tcp", r.Addr()) })
+}
+
+func through(t testing.TB, p *redistest.Proxy) *redisserver.Server {
+	return at(t, redisserver.Config{URL: "redis://" + p.Addr()})
 }
 
 // open makes a counter that is closed with the test.

@@ -9,26 +9,6 @@ import (
 	"contend/systems/uplink/message"
 )
 
-func TestOverflow(t *testing.T) {
-	d := newDesk(Config{MaxMessages: 4, Trust: TrustConfig{Start: 2}})
-	defer d.Close()
-	c := d.Connect()
-	sent := d.putMany(1, 1)
-	m := take(t, c, 1)
-	waiting := d.putMany(3, 1) // 1 unanswered, 3 wait: full
-	d.want(t, waiting[0])
-	d.put(2)
-	d.want(t, waiting[0], DroppedOverflow) // more wait: the oldest of them
-	d.want(t, sent[0])
-	take(t, c, 10)
-	d.put(2) // 4 are unanswered: the one sent first
-	d.want(t, sent[0], DroppedOverflow)
-	c.Answer([]message.Answer{right(m[0], sent[0])})
-	if s := d.Stats(); s.Unknown != 1 || s.Outcomes[DroppedOverflow] != 2 || s.Waiting != 1 || s.Unanswered != 3 {
-		t.Errorf("stats %+v", s)
-	}
-}
-
 func TestOverflowOfBytes(t *testing.T) {
 	one := overhead + 12 + 16 // a frame of 12 bytes and one DevEUI
 	d := newDesk(Config{MaxBytes: 3*one + one/2})

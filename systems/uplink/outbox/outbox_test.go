@@ -152,34 +152,3 @@ func TestTakeWaits(t *testing.T) {
 		}
 	})
 }
-
-func TestRedelivery(t *testing.T) {
-	d := newDesk(Config{})
-	defer d.Close()
-	uplinks := d.putMany(10, 1)
-	a, b := d.Connect(), d.Connect()
-	first := take(t, a, 6)
-	if got := take(t, b, 10); len(got) != 4 {
-		t.Fatalf("%d left for the second connection", len(got))
-	}
-	a.Answer([]message.Answer{right(first[2], uplinks[2])})
-	a.Close()
-	a.Close()
-	// A late answer is valid, and the message is not delivered again.
-	a.Answer([]message.Answer{right(first[4], uplinks[4])})
-	d.want(t, uplinks[4], Answered)
-	again := take(t, b, 10)
-	want := slices.Delete(slices.Clone(first), 4, 5)
-	want = slices.Delete(want, 2, 3)
-	if len(again) != len(want) {
-		t.Fatalf("%d redelivered, want %d", len(again), len(want))
-	}
-	for i := range want {
-		if again[i].Transaction != want[i].Transaction || !slices.Equal(again[i].Challenge, want[i].Challenge) {
-			t.Errorf("message %d came back as another", i)
-		}
-	}
-	if s := d.Stats(); s.Sent != 10 || s.Redelivered != 4 || s.Unanswered != 8 {
-		t.Errorf("stats %+v", s)
-	}
-}

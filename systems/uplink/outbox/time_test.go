@@ -25,54 +25,6 @@ func sleep(d time.Duration) {
 	synctest.Wait()
 }
 
-func TestDeadline(t *testing.T) {
-	bubble(t, Config{}, func(t *testing.T, d *desk) {
-		c := d.Connect()
-		early, late := d.put(1), d.put(1)
-		first := take(t, c, 1)
-		sleep(30 * time.Second)
-		second := take(t, c, 1)
-		sleep(30*time.Second - 1) // 1 ns before the first is due
-		d.want(t, early)
-		sleep(1)
-		d.want(t, early, Expired)
-		d.want(t, late)
-		c.Answer([]message.Answer{right(first[0], early)}) // too late
-		d.want(t, early, Expired)
-		c.Answer([]message.Answer{right(second[0], late)})
-		d.want(t, late, Answered)
-		sleep(time.Hour)
-		d.want(t, late, Answered)
-		if s := d.Stats(); s.Unknown != 1 || s.RightMIC != 1 {
-			t.Errorf("stats %+v", s)
-		}
-	})
-}
-
-func TestOutageLosesNothing(t *testing.T) {
-	bubble(t, Config{Trust: TrustConfig{Start: 2}}, func(t *testing.T, d *desk) {
-		c := d.Connect()
-		uplinks := d.putMany(100, 1)
-		take(t, c, 50)
-		sleep(50 * time.Second) // the 50 others wait for 50 s, and that does not count
-		c.Close()
-		for range 59 {
-			sleep(time.Second)
-			uplinks = append(uplinks, d.put(1))
-		}
-		c = d.Connect()
-		sleep(time.Minute)
-		again := take(t, c, 1000)
-		if len(again) != 159 {
-			t.Fatalf("%d of 159 left", len(again))
-		}
-		for i, m := range again {
-			c.Answer([]message.Answer{right(m, uplinks[i])})
-			d.want(t, uplinks[i], Answered)
-		}
-	})
-}
-
 // Without a connection nothing is given up. Messages that connections lost can be withdrawn in their order; later
 // answers to them are unknown.
 func TestWithoutAConnection(t *testing.T) {
@@ -91,20 +43,6 @@ func TestWithoutAConnection(t *testing.T) {
 		}
 		if s := d.Stats(); s.Unknown != 1 || s.Waiting != 1 || s.Outcomes[Withdrawn] != 2 || d.Sent() != 0 {
 			t.Errorf("stats %+v", s)
-		}
-	})
-}
-
-// A message that waited for long before it was sent, and is lost then, is delivered again.
-func TestWhatWaitedLongIsDeliveredAgain(t *testing.T) {
-	bubble(t, Config{}, func(t *testing.T, d *desk) {
-		u, c := d.put(1), d.Connect()
-		sleep(time.Hour)
-		take(t, c, 1)
-		c.Close()
-		c = d.Connect()
-		if got := take(t, c, 1); len(got) != 1 {
-			t.Fatalf("settled: %v", d.outcomes(u))
 		}
 	})
 }

@@ -81,24 +81,6 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-func TestTrustFromLongestToShortest(t *testing.T) {
-	d := newDesk(Config{})
-	defer d.Close()
-	c := d.Connect()
-	var got []int
-	for range 13 {
-		u := d.put(1)
-		m := take(t, c, 1)[0]
-		got = append(got, len(m.Challenge))
-		c.Answer([]message.Answer{right(m, u)})
-	}
-	// 4096 = 2^12: eleven halvings to 2, where it stays.
-	want := []int{4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 2}
-	if !slices.Equal(got, want) {
-		t.Errorf("lengths %v, want %v", got, want)
-	}
-}
-
 func TestLongestChallengeOfSeveralDevices(t *testing.T) {
 	initial := map[lorawan.EUI]int{1: 2, 2: 64, 3: 8}
 	d := newDesk(Config{Trust: TrustConfig{Initial: func(eui lorawan.EUI) Trust { return Trust{Size: initial[eui]} }}})
@@ -169,35 +151,6 @@ func TestSuspension(t *testing.T) {
 	d.put(1)
 	if got := take(t, c, 1); len(got) != 1 || len(got[0].Challenge) != MaxChallenge {
 		t.Errorf("with another row: %d messages", len(got))
-	}
-}
-
-func TestMissingAnswers(t *testing.T) {
-	for _, reduce := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			d := newDesk(Config{Trust: TrustConfig{Start: 2, Reduce: reduce}})
-			defer d.Close()
-			c := d.Connect()
-			d.put(1)
-			d.put(1)
-			d.put(2, 3)
-			take(t, c, 10)
-			time.Sleep(time.Minute)
-			synctest.Wait()
-			want := 2
-			if reduce {
-				want = 8 // two answers missing
-			}
-			if got := d.size(1); got != want {
-				t.Errorf("reduction %v: %d entries, want %d", reduce, got, want)
-			}
-			if d.size(2) != 2 || d.size(3) != 2 || d.failures(1) != 0 {
-				t.Error("charged without need")
-			}
-			if s := d.Stats(); s.Outcomes[Expired] != 3 {
-				t.Errorf("%d expired", s.Outcomes[Expired])
-			}
-		})
 	}
 }
 
@@ -289,5 +242,34 @@ func TestDevicesThatAreGoneAreForgotten(t *testing.T) {
 	}
 	if d.failures(stays) != 1 || d.size(stays) != 8 {
 		t.Errorf("%d failures, %d entries; want 1 and 8, four times 2", d.failures(stays), d.size(stays))
+	}
+}
+
+func TestMissingAnswers(t *testing.T) {
+	for _, reduce := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk(Config{Trust: TrustConfig{Start: 2, Reduce: reduce}})
+			defer d.Close()
+			c := d.Connect()
+			d.put(1)
+			d.put(1)
+			d.put(2, 3)
+			take(t, c, 10)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			want := 2
+			if reduce {
+				want = 8 // two answers missing
+			}
+			if got := d.size(1); got != want {
+				t.Errorf("reduction %v: %d entries, want %d", reduce, got, want)
+			}
+			if d.size(2) != 2 || d.size(3) != 2 || d.failures(1) != 0 {
+				t.Error("charged without need")
+			}
+			if s := d.Stats(); s.Outcomes[Expired] != 3 {
+				t.Errorf("%d expired", s.Outcomes[Expired])
+			}
+		})
 	}
 }

@@ -52,15 +52,11 @@ func TestMalformedEntriesAreSetAsideWhileGoodOnesFlow(t *testing.T) {
 		if got := c.in.Stats().Malformed; !maps.Equal(got, want) {
 			t.Errorf("malformed %v, want %v", got, want)
 		}
-		length, err := r.do(t.Context(), "XLEN", keyBad).AsInt64()
-		if err != nil || length > maxBad+200 || length < int64(min(maxBad, len(entries))) {
-			t.Errorf("%d set aside, %v", length, err)
+		if n := length(t, r, keyBad); n > maxBad+200 || n < min(maxBad, len(entries)) {
+			t.Errorf("%d set aside", n)
 		}
-		first, err := r.do(t.Context(), "XREVRANGE", keyBad, "+", "-", "COUNT", "1").AsXRange()
-		if err != nil || len(first) != 1 {
-			t.Fatal(first, err)
-		}
-		if f := first[0].FieldValues; f["kind"] != "lat" || f["stream"] != keyUplinks+"3" || !strings.Contains(f["reason"], "lat is") || f["gw"] != "0102030405060708" {
+		last, _ := newest(t, r, keyBad)
+		if f := last.FieldValues; f["kind"] != "lat" || f["stream"] != keyUplinks+"3" || !strings.Contains(f["reason"], "lat is") || f["gw"] != "0102030405060708" {
 			t.Errorf("%v", f)
 		}
 	})
@@ -75,9 +71,9 @@ func TestHostileEntriesAreCutShort(t *testing.T) {
 		addRaw(t, r, keyUplinks+"0", [][]string{huge})
 		c, _ := startIntake(t, r, IntakeConfig{}, true)
 		until(t, "it is set aside", func() bool { return c.in.Stats().Malformed["v"] == 1 })
-		entries, err := r.do(t.Context(), "XRANGE", keyBad, "-", "+").AsXRange()
-		if err != nil || len(entries) != 1 {
-			t.Fatal(entries, err)
+		entries := entriesOf(t, r, keyBad)
+		if len(entries) != 1 {
+			t.Fatal(entries)
 		}
 		size := 0
 		for name, value := range entries[0].FieldValues {
@@ -105,9 +101,9 @@ func TestPoisonMessageIsDeliveredFiveTimes(t *testing.T) {
 		if st := c.in.Stats(); st.Poison != 1 || c.count() != 0 {
 			t.Errorf("%+v, %d handled", st, c.count())
 		}
-		entries, err := r.do(t.Context(), "XRANGE", keyBad, "-", "+").AsXRange()
-		if err != nil || len(entries) != 1 || entries[0].FieldValues["kind"] != "poison" || entries[0].FieldValues["reason"] != "delivered 5 times" {
-			t.Errorf("set aside: %v, %v", entries, err)
+		entries := entriesOf(t, r, keyBad)
+		if len(entries) != 1 || entries[0].FieldValues["kind"] != "poison" || entries[0].FieldValues["reason"] != "delivered 5 times" {
+			t.Errorf("set aside: %v", entries)
 		}
 	})
 }

@@ -34,10 +34,7 @@ func BenchmarkParseEntry(b *testing.B) {
 // BenchmarkProducer writes one uplink per iteration to a real Redis.
 func BenchmarkProducer(b *testing.B) {
 	r := openURL(b, redistest.Start(b).URL())
-	p, err := NewProducer(b.Context(), r, ProducerConfig{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := newProducer(b, r, ProducerConfig{})
 	uplinks := frames(0, maxPipeline)
 	reportCPU(b, r, func() {
 		for left := b.N; left > 0; left -= maxPipeline {
@@ -51,10 +48,7 @@ func BenchmarkProducer(b *testing.B) {
 // BenchmarkIntake reads and acknowledges one uplink per iteration.
 func BenchmarkIntake(b *testing.B) {
 	r := openURL(b, redistest.Start(b).URL())
-	p, err := NewProducer(b.Context(), r, ProducerConfig{Limit: 100_000_000})
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := newProducer(b, r, ProducerConfig{Limit: 100_000_000})
 	for i := 0; i < b.N; i += 1000 {
 		if err := p.Add(b.Context(), frames(i, min(i+1000, b.N))); err != nil {
 			b.Fatal(err)

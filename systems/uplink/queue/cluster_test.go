@@ -92,15 +92,29 @@ func TestClusterFaults(t *testing.T) {
 	}
 }
 
+// A server is killed and restarted twice, in the middle of a stream.
+func TestNothingIsLostWhenRedisIsRestarted(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := openURL(t, server.URL())
+	inMidStream(t, r, func() {
+		for range 2 {
+			server.Kill()
+			time.Sleep(100 * time.Millisecond)
+			server.Restart()
+		}
+	}, false)
+	for i := range defaultPartitions {
+		until(t, "nothing is pending", func() bool { return pendingIn(t, r, keyUplinks+strconv.Itoa(i)) == 0 })
+	}
+}
+
 // inMidStream has something happen while uplinks are written, about 3,000/s for two seconds and as long as the
 // writer has to wait, and looks at what arrives.
 func inMidStream(t *testing.T, r *Redis, fault func(), mayLose bool) {
 	t.Helper()
 	c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, true)
-	p, err := NewProducer(t.Context(), r, ProducerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newProducer(t, r, ProducerConfig{})
 	const each, batches = 30, 200
 	began := make(chan struct{})
 	written := make(chan error, 1)
@@ -221,10 +235,7 @@ func TestReplicasThatAreNotThere(t *testing.T) {
 	master := redistest.Start(t)
 	r := openURL(t, master.URL())
 	r.Replicas = 1
-	p, err := NewProducer(t.Context(), r, ProducerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newProducer(t, r, ProducerConfig{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	added := make(chan error, 1)

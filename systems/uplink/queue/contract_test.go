@@ -41,9 +41,9 @@ func TestNewerVersionsAreSetAside(t *testing.T) {
 		c, _ := startIntake(t, r, IntakeConfig{}, true)
 		until(t, "all are acknowledged", func() bool { return c.in.Stats().Acked == 11 })
 		c.once(t, 10)
-		bad, err := r.do(t.Context(), "XRANGE", keyBad, "-", "+").AsXRange()
-		if err != nil || len(bad) != 1 {
-			t.Fatalf("%v set aside, %v", bad, err)
+		bad := entriesOf(t, r, keyBad)
+		if len(bad) != 1 {
+			t.Fatalf("%v set aside", bad)
 		}
 		got := bad[0].FieldValues
 		if got["kind"] != fieldVersion || got["reason"] != `malformed entry: v is "3"; expected 1, 2` || got["stream"] != keyUplinks+"3" {
@@ -91,9 +91,7 @@ func TestBridge(t *testing.T) {
 	if st := c.in.Stats(); len(st.Malformed) > 0 || st.Moved > 0 {
 		t.Errorf("malformed: %v; %d in a wrong partition", slices.Sorted(maps.Keys(st.Malformed)), st.Moved)
 	}
-	if err := r.do(t.Context(), "SET", keyPartitions, "many").Error(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r, "SET", keyPartitions, "many")
 	if output, err := bridge(hex.String()); err == nil {
 		t.Errorf("it writes to %q partitions: %s", "many", output)
 	}

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"maps"
 	"strconv"
 	"sync"
 	"testing"
@@ -119,9 +120,9 @@ func TestDownlinks(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		entries, err := r.do(t.Context(), "XRANGE", keyDownlinks, "-", "+").AsXRange()
-		if err != nil || len(entries) != 3 {
-			t.Fatal(entries, err)
+		entries := entriesOf(t, r, keyDownlinks)
+		if len(entries) != 3 {
+			t.Fatal(entries)
 		}
 		for i, want := range []map[string]string{
 			{"v": "1", "mailbox": "7", "customer": "c", "tx": "1", "device": "00000000000000ab", "target": "01020304",
@@ -131,20 +132,11 @@ func TestDownlinks(t *testing.T) {
 			{"v": "1", "mailbox": "9", "customer": "d", "tx": "3", "device": "0000000000000001", "phy": "r",
 				"freq": "0", "mod": "fsk", "dev": "1", "br": "2", "deadline": "1"},
 		} {
-			if got := entries[i].FieldValues; !equal(got, want) {
+			if got := entries[i].FieldValues; !maps.Equal(got, want) {
 				t.Errorf("downlink %d: %q, want %q", i, got, want)
 			}
 		}
 	})
-}
-
-func equal(a, b map[string]string) bool {
-	for name, value := range a {
-		if b[name] != value {
-			return false
-		}
-	}
-	return len(a) == len(b)
 }
 
 func TestResultsReachEveryInstance(t *testing.T) {

@@ -22,10 +22,7 @@ func TestAFullRedisIsEmptied(t *testing.T) {
 	if again, _ := r.Secret(t.Context()); err != nil || again != secret {
 		t.Errorf("the secret of routers: %v", err)
 	}
-	p, err := NewProducer(t.Context(), openURL(t, server.URL()), ProducerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newProducer(t, openURL(t, server.URL()), ProducerConfig{})
 	log := journalOf(r)
 	written := make(chan error, 1)
 	go func() { written <- p.Add(t.Context(), frames(n, n+1)) }()
@@ -111,13 +108,7 @@ func testAway(t *testing.T, url string, masters ...*redistest.Server) {
 			forward(t, c.in, customer, long[i:i+500])
 		}
 	}
-	length := func(customer string) int64 {
-		n, err := r.do(t.Context(), "XLEN", keyCustomer+customer).AsInt64()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
+	left := func(customer string) int { return length(t, r, keyCustomer+customer) }
 	most := func() (used int64) { // of one server
 		for _, s := range masters {
 			n, err := strconv.ParseInt(infoField(s.Do("INFO"), "used_memory"), 10, 64)
@@ -136,12 +127,12 @@ func testAway(t *testing.T, url string, masters ...*redistest.Server) {
 	leave("before")
 	whole := most() // with all of one customer's
 	until(t, "room is made", func() bool {
-		if length("before") == each {
+		if left("before") == each {
 			limit(most() * 20 / 19) // nearly full, also when the buffers of replicas are gone
 		}
-		return length("before") <= each/2 && !c.in.Memory().NearlyFull()
+		return left("before") <= each/2 && !c.in.Memory().NearlyFull()
 	})
-	if n := length("before"); n < each/8 {
+	if n := left("before"); n < each/8 {
 		t.Errorf("%d of %d are left", n, each)
 	}
 	enough := 3 * whole // one customer has a quarter of it, more than half of its uplinks
@@ -153,8 +144,8 @@ func testAway(t *testing.T, url string, masters ...*redistest.Server) {
 	if now := most(); now > enough*6/10 { // half, and what is not exact
 		t.Errorf("%d of %d bytes are used", now, enough)
 	}
-	if length("away0") < each/2 || c.in.Stats().Dropped < each {
-		t.Errorf("the first has %d, %+v", length("away0"), c.in.Stats())
+	if left("away0") < each/2 || c.in.Stats().Dropped < each {
+		t.Errorf("the first has %d, %+v", left("away0"), c.in.Stats())
 	}
 	produce(t, r, frames(0, 3000))
 	until(t, "the others' arrive", func() bool { return c.count() == 3000 })
@@ -171,10 +162,10 @@ func TestResultsOfAnySize(t *testing.T) {
 	}
 	startIntake(t, r, IntakeConfig{}, true)
 	until(t, "few are kept", func() bool {
-		kept, err := r.do(t.Context(), "XLEN", keyResults).AsInt64()
-		if err == nil && kept < n/8 {
+		kept := length(t, r, keyResults)
+		if kept < n/8 {
 			t.Fatalf("%d of %d are kept", kept, n)
 		}
-		return err == nil && kept <= n/3
+		return kept <= n/3
 	})
 }

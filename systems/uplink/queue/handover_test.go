@@ -28,12 +28,8 @@ func numbered(senders []*message.Uplink, from, to int) (list []*message.Uplink) 
 // inOrder checks that the numbered uplinks of each sender are in their order in a stream, whatever is there again, and counts them.
 func inOrder(t *testing.T, r *Redis, key string) int {
 	t.Helper()
-	entries, err := r.do(t.Context(), "XRANGE", key, "-", "+").AsXRange()
-	if err != nil {
-		t.Fatal(err)
-	}
 	newest, seen := map[string]string{}, map[string]bool{}
-	for _, e := range entries {
+	for _, e := range entriesOf(t, r, key) {
 		phy := e.FieldValues[fieldPHY]
 		number, sender := phy[6:9], phy[1:5]
 		if !seen[number] && number < newest[sender] {
@@ -113,9 +109,7 @@ func TestALostLease(t *testing.T) {
 	until(t, "the second has the others", func() bool { return slices.Equal(partitionsOf(b), []int{3, 5, 7}) })
 	for range 50 {
 		for _, key := range []string{keyLease + "1", keyInstance + "a"} {
-			if err := r.do(t.Context(), "DEL", key).Error(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r, "DEL", key)
 		}
 		b.in.wakeKeeper()
 		time.Sleep(20 * time.Millisecond)

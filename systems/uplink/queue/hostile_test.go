@@ -51,9 +51,9 @@ func TestAnEntryThatCannotBeRead(t *testing.T) {
 	c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, true)
 	until(t, "all are acknowledged", func() bool { return c.in.Stats().Acked == 2*n+1 })
 	c.once(t, 2*n)
-	bad, err := r.do(t.Context(), "XRANGE", keyBad, "-", "+").AsXRange()
-	if err != nil || len(bad) != 1 || bad[0].FieldValues["kind"] != kindPoison || bad[0].FieldValues["stream"] != keyUplinks+"0" {
-		t.Errorf("set aside: %v, %v", bad, err)
+	bad := entriesOf(t, r, keyBad)
+	if len(bad) != 1 || bad[0].FieldValues["kind"] != kindPoison || bad[0].FieldValues["stream"] != keyUplinks+"0" {
+		t.Errorf("set aside: %v", bad)
 	}
 	if st := c.in.Stats(); st.Poison != 1 || st.Lost != 0 || len(st.Malformed) > 0 {
 		t.Errorf("%+v", st)
@@ -116,9 +116,7 @@ func TestTheGreatestID(t *testing.T) {
 					cmd = append(cmd, "MAXLEN", "0")
 				}
 				cmd = append(append(cmd, last), entryOf(mine[0])...)
-				if err := r.do(t.Context(), cmd...).Error(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, r, cmd...)
 				if way == "it is trimmed away" {
 					c, _ = startIntake(t, r, quick("two"), true)
 				}
@@ -187,17 +185,7 @@ func TestReceivingEndsWhileThereIsNoRoom(t *testing.T) {
 	t.Parallel()
 	eachRealRedis(t, func(t *testing.T, r *Redis) {
 		const n = 2000
-		left, err := NewIntake(t.Context(), r, quick("left"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		forward(t, left, "c", frames(0, n))
-		all, stop := receive(t, &collector{in: left}, "c")
-		until(t, "one has all in hand", func() bool { return all.count() == n })
-		stop()
-		if err := left.Close(t.Context()); err != nil { // and leaves it behind
-			t.Fatal(err)
-		}
+		leaveBehind(t, r, n)
 		cfg := quick("next")
 		cfg.InFlight = 100
 		next, _ := startIntake(t, r, cfg, false)
@@ -219,22 +207,28 @@ func TestReceivingEndsWhileThereIsNoRoom(t *testing.T) {
 	})
 }
 
+// leaveBehind has an instance take n uplinks of a customer's stream in hand, and leave.
+func leaveBehind(t *testing.T, r *Redis, n int) {
+	t.Helper()
+	left, err := NewIntake(t.Context(), r, quick("left"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward(t, left, "c", frames(0, n))
+	all, stop := receive(t, &collector{in: left}, "c")
+	until(t, "one has all in hand", func() bool { return all.count() == n })
+	stop()
+	if err := left.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Nobody goes straight while a part of what others left is still to be read.
 func TestCaughtUpWhileMoreIsLeft(t *testing.T) {
 	t.Parallel()
 	eachRealRedis(t, func(t *testing.T, r *Redis) {
 		const n = 20 * claimAtOnce
-		left, err := NewIntake(t.Context(), r, quick("left"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		forward(t, left, "c", frames(0, n))
-		all, stop := receive(t, &collector{in: left}, "c")
-		until(t, "one has all in hand", func() bool { return all.count() == n })
-		stop()
-		if err := left.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		leaveBehind(t, r, n)
 		next, _ := startIntake(t, r, quick("next"), true)
 		got, stop := receive(t, next, "c")
 		defer stop()
@@ -268,9 +262,7 @@ func TestLostRepliesOfAPartitionThatIsGivenUp(t *testing.T) {
 		const n = 400
 		produce(t, r, frames(1, n))
 		for i := range defaultPartitions { // as it would, if the reply came
-			if err := r.do(t.Context(), "XREADGROUP", "GROUP", group, "a", "COUNT", "1000", "STREAMS", keyUplinks+strconv.Itoa(i), ">").Error(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r, "XREADGROUP", "GROUP", group, "a", "COUNT", "1000", "STREAMS", keyUplinks+strconv.Itoa(i), ">")
 			a.in.parts[i].wantRecovery()
 		}
 		b, _ := startIntake(t, r, quick("b"), true)
@@ -296,9 +288,7 @@ func TestLostRepliesOfACustomerThatLeaves(t *testing.T) {
 		stop()
 		const n = 50
 		forward(t, a.in, "c", frames(0, n))
-		if err := r.do(t.Context(), "XREADGROUP", "GROUP", group, "a", "STREAMS", keyCustomer+"c", ">").Error(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r, "XREADGROUP", "GROUP", group, "a", "STREAMS", keyCustomer+"c", ">")
 		a.in.customer("c").wantRecovery()
 		if err := a.in.Retreat(t.Context(), "c", nil); err != nil {
 			t.Fatal(err)
@@ -334,12 +324,8 @@ func TestOneTrimmingIsEnough(t *testing.T) {
 	const n, node = 30_000, 100 // entries, and those of one node of a stream
 	s := newSource(keyUplinks+"0", 0)
 	addRaw(t, r, s.key, slices.Repeat([][]string{{"v", "1"}}, n))
-	last, err := r.do(t.Context(), "XREVRANGE", s.key, "+", "-", "COUNT", "1").AsXRange()
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := trimming{source: s}
-	all.newest, _ = parseID(last[0].ID)
+	_, all.newest = newest(t, r, s.key)
 	if cut, err := r.client.Do(t.Context(), all.command(r)).AsInt64(); cut < n-node || err != nil {
 		t.Errorf("%d of %d are cut off, %v", cut, n, err)
 	}

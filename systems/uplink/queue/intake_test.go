@@ -41,9 +41,7 @@ func TestASpoiltPartitionStopsNoOther(t *testing.T) {
 	eachRealRedis(t, func(t *testing.T, r *Redis) {
 		const n, spoilt = 2000, 3
 		key := keyUplinks + strconv.Itoa(spoilt)
-		if err := r.do(t.Context(), "SET", key, "x").Error(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r, "SET", key, "x")
 		c, _ := startIntake(t, r, IntakeConfig{Instance: "one", Lease: time.Second}, true)
 		var good, bad []*message.Uplink
 		for _, u := range frames(0, n) {
@@ -59,9 +57,7 @@ func TestASpoiltPartitionStopsNoOther(t *testing.T) {
 		if c.in.Stats().Errors == 0 {
 			t.Error("nothing was counted")
 		}
-		if err := r.do(t.Context(), "DEL", key).Error(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r, "DEL", key)
 		produce(t, r, bad)
 		until(t, "its own arrive", func() bool { return c.count() == n })
 		c.once(t, n)
@@ -73,9 +69,7 @@ func TestOtherSpoiltKeys(t *testing.T) {
 	t.Parallel()
 	eachRealRedis(t, func(t *testing.T, r *Redis) {
 		for _, key := range []string{keyBad, keyCustomer + "acme"} {
-			if err := r.do(t.Context(), "SET", key, "x").Error(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r, "SET", key, "x")
 		}
 		addRaw(t, r, keyUplinks+"0", [][]string{{"v", "3"}})
 		const n = 100
@@ -99,9 +93,7 @@ func TestAPartitionIsSpoiltWhileItIsRead(t *testing.T) {
 		c, _ := startIntake(t, r, IntakeConfig{Instance: "one", Lease: time.Second}, false)
 		produce(t, r, frames(0, n))
 		until(t, "all are read", func() bool { return c.count() == n })
-		if err := r.do(t.Context(), "SET", keyUplinks+"3", "x").Error(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r, "SET", keyUplinks+"3", "x")
 		c.settle(n)
 		until(t, "nothing is in flight", func() bool { return c.in.Stats().InFlight == 0 })
 		if st := c.in.Stats(); st.Lost == 0 || st.Lost+st.Acked != n {
@@ -230,9 +222,9 @@ func TestAnOldEntryDoesNotHoldTheOthers(t *testing.T) {
 			silent.origins = silent.origins[:1]
 			return silent.in.Stats().InFlight == 1
 		})
-		entries, err := r.do(t.Context(), "XRANGE", key, "-", "+", "COUNT", "1").AsXRange()
-		if err != nil || len(entries) != 1 || entries[0].FieldValues[fieldPHY] != string(old.PHY) {
-			t.Errorf("the old entry: %v, %v", entries, err)
+		entries := entriesOf(t, r, key, "COUNT", "1")
+		if len(entries) != 1 || entries[0].FieldValues[fieldPHY] != string(old.PHY) {
+			t.Errorf("the old entry: %v", entries)
 		}
 	})
 }
@@ -245,13 +237,8 @@ func TestReadersLinger(t *testing.T) {
 	c, _ := startIntake(t, r, IntakeConfig{Instance: "one", Linger: linger}, true)
 	produce(t, r, frames(0, 1))
 	until(t, "the first is acknowledged", func() bool { return c.in.Stats().Acked == 1 })
-	if err := r.do(t.Context(), "CONFIG", "RESETSTAT").Error(); err != nil {
-		t.Fatal(err)
-	}
-	p, err := NewProducer(t.Context(), r, ProducerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, r, "CONFIG", "RESETSTAT")
+	p := newProducer(t, r, ProducerConfig{})
 	const n = 2000
 	began := time.Now()
 	for i := range n {

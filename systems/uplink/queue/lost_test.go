@@ -130,10 +130,7 @@ func TestLivesWhileAServerIsSilent(t *testing.T) {
 	_, witness := slotOf(cluster.Masters[0], keyInstance+name)
 	c, _ := startIntake(t, r, IntakeConfig{Instance: name, Lease: lease}, true)
 	until(t, "it has all partitions", func() bool { return len(partitionsOf(c)) == defaultPartitions })
-	p, err := NewProducer(t.Context(), r, ProducerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newProducer(t, r, ProducerConfig{})
 	cluster.Masters[lost].Freeze()
 	sent := 0
 	for end := time.Now().Add(4 * lease); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -166,15 +163,9 @@ func TestTrimmingWhileAServerIsSilent(t *testing.T) {
 	sources := []*source{newSource(keyCustomer+keyOn(cluster, true, lost, keyCustomer), -1), newSource(keyCustomer+keyOn(cluster, false, lost, keyCustomer), -2)}
 	for _, s := range sources {
 		addRaw(t, r, s.key, slices.Repeat([][]string{{"v", "1"}}, n))
-		last, err := r.do(t.Context(), "XREVRANGE", s.key, "+", "-", "COUNT", "1").AsXRange()
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.newest, _ = parseID(last[0].ID)
+		_, s.newest = newest(t, r, s.key)
 		s.dirty = true
-		if err := r.do(t.Context(), "XGROUP", "CREATE", s.key, group, "$").Error(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r, "XGROUP", "CREATE", s.key, group, "$")
 	}
 	in := &Intake{redis: r, owned: newSourceSet(), forwarded: newSourceSet()}
 	in.forwarded.update(func([]*source) []*source { return sources })
@@ -192,10 +183,7 @@ func TestOrderWhereAClusterRefuses(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 3, false)
 	r := openURL(t, cluster.URL())
-	p, err := NewProducer(t.Context(), r, ProducerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newProducer(t, r, ProducerConfig{})
 	ctx, cancel := context.WithCancel(t.Context())
 	var flipping sync.WaitGroup
 	for _, node := range openURL(t, cluster.URL()).client.Nodes() { // on connections of their own, between two commands of the producer's

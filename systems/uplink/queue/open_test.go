@@ -33,11 +33,7 @@ func TestOpenDownlinksAreShared(t *testing.T) {
 			}
 		}
 		has := func() (list []string) {
-			entries, err := r.do(t.Context(), "XRANGE", keyDownlinks, "-", "+").AsXRange()
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range entries {
+			for _, e := range entriesOf(t, r, keyDownlinks) {
 				list = append(list, e.ID+" "+e.FieldValues["customer"])
 			}
 			return list
@@ -71,9 +67,7 @@ func TestOpenDownlinksAreShared(t *testing.T) {
 			t.Errorf("%q, want %q", got, all[15:])
 		}
 		id, _, _ := strings.Cut(all[19], " ")
-		if err := r.do(t.Context(), "XDEL", keyDownlinks, id).Error(); err != nil { // as a gateway may
-			t.Fatal(err)
-		}
+		must(t, r, "XDEL", keyDownlinks, id) // as a gateway may
 		end(all[19])
 		// Of 40 are 19 open, 4 of the greedy one: 21 - n > 4 + n up to n = 9.
 		if n := fill("a greedy one", time.Millisecond); n != 9 {
@@ -101,8 +95,8 @@ func TestDownlinksEndInTime(t *testing.T) {
 	if err := r.EndDownlinks(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := r.do(t.Context(), "XLEN", keyDownlinks).AsInt64(); left != 0 || err != nil {
-		t.Errorf("%d of %d are left, %v", left, n, err)
+	if left := length(t, r, keyDownlinks); left != 0 {
+		t.Errorf("%d of %d are left", left, n)
 	}
 }
 

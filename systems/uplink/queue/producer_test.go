@@ -12,23 +12,13 @@ import (
 
 func TestProducerWaitsAtItsLimit(t *testing.T) {
 	eachRedis(t, func(t *testing.T, r *Redis) {
-		p, err := NewProducer(t.Context(), r, ProducerConfig{Limit: 1000, Partitions: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := newProducer(t, r, ProducerConfig{Limit: 1000, Partitions: 2})
 		const n = 6000
 		done := make(chan error, 1)
 		go func() { done <- p.Add(t.Context(), frames(0, n)) }()
-		length := func(key string) int64 {
-			n, err := r.do(t.Context(), "XLEN", key).AsInt64()
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
 		// A partition may hold 1000 ÷ 2; then the producer writes no more.
-		until(t, "a partition is full", func() bool { return max(length(p.keys[0]), length(p.keys[1])) >= 500 })
-		if all := length(p.keys[0]) + length(p.keys[1]); all > 1000+maxPipeline { // the limit, and what one pipeline brings on top
+		until(t, "a partition is full", func() bool { return max(length(t, r, p.keys[0]), length(t, r, p.keys[1])) >= 500 })
+		if all := length(t, r, p.keys[0]) + length(t, r, p.keys[1]); all > 1000+maxPipeline { // the limit, and what one pipeline brings on top
 			t.Errorf("%d entries, limit 1000", all)
 		}
 		select {
@@ -50,10 +40,7 @@ func TestProducerWaitsAtItsLimit(t *testing.T) {
 // While one partition is full, uplinks of the others are written, whatever came before them.
 func TestAFullPartitionHoldsUpNoOther(t *testing.T) {
 	eachRedis(t, func(t *testing.T, r *Redis) {
-		p, err := NewProducer(t.Context(), r, ProducerConfig{Limit: 20, Partitions: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := newProducer(t, r, ProducerConfig{Limit: 20, Partitions: 2})
 		at := func(i int) int { return partitionOf(frame(i).PHY, 2) }
 		one, other := 0, 1
 		for at(other) == at(one) {
@@ -65,12 +52,9 @@ func TestAFullPartitionHoldsUpNoOther(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		go func() { done <- p.Add(t.Context(), append(loud, frame(other))) }()
-		until(t, "the other one is written", func() bool {
-			n, err := r.do(t.Context(), "XLEN", p.keys[at(other)]).AsInt64()
-			return n == 1 && err == nil
-		})
-		if n, err := r.do(t.Context(), "XLEN", p.keys[at(one)]).AsInt64(); n != 10 || err != nil {
-			t.Errorf("the full one has %d entries, %v", n, err)
+		until(t, "the other one is written", func() bool { return length(t, r, p.keys[at(other)]) == 1 })
+		if n := length(t, r, p.keys[at(one)]); n != 10 {
+			t.Errorf("the full one has %d entries", n)
 		}
 		c, _ := startIntake(t, r, IntakeConfig{}, true)
 		if err := <-done; err != nil {
@@ -82,17 +66,14 @@ func TestAFullPartitionHoldsUpNoOther(t *testing.T) {
 
 func TestProducerSaysWhatItDidNotWrite(t *testing.T) {
 	r := openURL(t, "")
-	p, err := NewProducer(t.Context(), r, ProducerConfig{Limit: 8, Partitions: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newProducer(t, r, ProducerConfig{Limit: 8, Partitions: 1})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan error)
 	go func() { done <- p.Add(ctx, frames(0, 2000)) }()
 	until(t, "the first pipeline is written", func() bool { return p.length[0].entries.Load() == maxPipeline })
 	cancel()
-	err = <-done
+	err := <-done
 	if !errors.Is(err, context.Canceled) || err.Error()[:len("queue: 1488 uplinks not written")] != "queue: 1488 uplinks not written" {
 		t.Errorf("%v", err)
 	}
@@ -122,9 +103,7 @@ func TestPartitionsOutOfRange(t *testing.T) {
 			t.Errorf("%d partitions are taken", n)
 		}
 	}
-	if err := r.do(t.Context(), "SET", keyPartitions, "many").Error(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r, "SET", keyPartitions, "many")
 	if _, err := NewIntake(t.Context(), r, IntakeConfig{Instance: "a b", Batch: -1}); err == nil {
 		t.Error("a bad configuration is taken")
 	}
@@ -135,9 +114,7 @@ func TestPartitionsOutOfRange(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	r := openURL(t, "")
-	if err := r.do(t.Context(), "SET", "key", "text").Error(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r, "SET", "key", "text")
 	wrongType := r.do(t.Context(), "LPOP", "key").Error()
 	for _, test := range []struct {
 		err  error

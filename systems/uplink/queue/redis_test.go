@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"go.uber.org/goleak"
 
 	"contend/internal/redisserver"
@@ -86,13 +87,57 @@ func number4(u *message.Uplink) int {
 	return int(u.PHY[1]) | int(u.PHY[2])<<8 | int(u.PHY[3])<<16 | int(u.PHY[4])<<24
 }
 
-func produce(t *testing.T, r *Redis, uplinks []*message.Uplink) {
+func newProducer(t testing.TB, r *Redis, c ProducerConfig) *Producer {
 	t.Helper()
-	p, err := NewProducer(t.Context(), r, ProducerConfig{})
+	p, err := NewProducer(t.Context(), r, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Add(t.Context(), uplinks); err != nil {
+	return p
+}
+
+// must has Redis do something.
+func must(t *testing.T, r *Redis, cmd ...string) {
+	t.Helper()
+	if err := r.do(t.Context(), cmd...).Error(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// length is how many entries a stream has.
+func length(t *testing.T, r *Redis, key string) int {
+	t.Helper()
+	n, err := r.do(t.Context(), "XLEN", key).AsInt64()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(n)
+}
+
+// entriesOf are those of a stream; more is a COUNT.
+func entriesOf(t *testing.T, r *Redis, key string, more ...string) []rueidis.XRangeEntry {
+	t.Helper()
+	entries, err := r.do(t.Context(), append([]string{"XRANGE", key, "-", "+"}, more...)...).AsXRange()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+// newest is the last entry of a stream, which has some.
+func newest(t *testing.T, r *Redis, key string) (e rueidis.XRangeEntry, id entryID) {
+	t.Helper()
+	last, err := r.do(t.Context(), "XREVRANGE", key, "+", "-", "COUNT", "1").AsXRange()
+	if err != nil || len(last) != 1 {
+		t.Fatal(last, err)
+	}
+	id, _ = parseID(last[0].ID)
+	return last[0], id
+}
+
+func produce(t *testing.T, r *Redis, uplinks []*message.Uplink) {
+	t.Helper()
+	if err := newProducer(t, r, ProducerConfig{}).Add(t.Context(), uplinks); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -253,9 +298,7 @@ func TestSecret(t *testing.T) {
 		if err != nil || elsewhere == one || elsewhere == [32]byte{} {
 			t.Errorf("another Redis has the same, or %v", err)
 		}
-		if err := r.do(t.Context(), "SET", keySecret, "short").Error(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r, "SET", keySecret, "short")
 		if _, err := r.Secret(t.Context()); err == nil || !strings.Contains(err.Error(), "ran:secret in Redis has 5 bytes; expected 32") {
 			t.Errorf("of 5 bytes: %v", err)
 		}

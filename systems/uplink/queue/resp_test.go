@@ -117,9 +117,7 @@ func TestPasswordAndDatabase(t *testing.T) {
 		{"ACL", "SETUSER", "router", "on", ">two", "~*", "&*", "+@all"},
 		{"CONFIG", "SET", "requirepass", "one"},
 	} {
-		if err := admin.do(t.Context(), cmd...).Error(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, admin, cmd...)
 	}
 	for _, user := range []string{":one@", "router:two@"} {
 		r := openURL(t, strings.Replace(server.URL(), "://", "://"+user, 1)+"?db=3")

@@ -34,10 +34,7 @@ func TestRights(t *testing.T) {
 	c, _ := startIntake(t, router, quick("one"), true)
 	addRaw(t, openURL(t, cluster.URL()), keyUplinks+"0", [][]string{{"v", "3"}, entryOf(frame(0))})
 	const n = 100
-	p, err := NewProducer(t.Context(), as("gateway"), ProducerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newProducer(t, as("gateway"), ProducerConfig{})
 	if err := p.Add(t.Context(), frames(1, n)); err != nil {
 		t.Fatal(err)
 	}
@@ -53,10 +50,7 @@ func TestRights(t *testing.T) {
 	if err := openURL(t, cluster.URL()).do(t.Context(), append([]string{"XADD", keyUplinks + "1", "18446744073709551615-18446744073709551615"}, entryOf(frame(0))...)...).Error(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the stream begins anew", func() bool {
-		n, err := router.do(t.Context(), "XLEN", keyUplinks+"1").AsInt64()
-		return n == 0 && err == nil
-	})
+	until(t, "the stream begins anew", func() bool { return length(t, router, keyUplinks+"1") == 0 })
 	until(t, "all is acknowledged", func() bool { return c.in.Stats().InFlight == 0 })
 	if lines := log.failed(); lines != nil {
 		t.Errorf("%q", lines)

@@ -1,19 +1,13 @@
 package queue
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
-	"contend/internal/redisserver/redistest"
 	"contend/systems/uplink/message"
 )
 
@@ -261,129 +255,4 @@ func TestIntakePausesAtTheLimit(t *testing.T) {
 			stop()
 		}
 	})
-}
-
-func TestNothingIsLostWhenRedisIsRestarted(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	r := openURL(t, server.URL())
-	const n = 30000
-	c, _ := startIntake(t, r, quick("a"), true)
-	p, err := NewProducer(t.Context(), r, ProducerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	added := make(chan error, 1)
-	killed := make(chan struct{}, 2)
-	go func() {
-		for i := 0; i < n; i += 100 {
-			if i == n/2 || i == n*3/4 { // there is more to come after each time
-				<-killed
-			}
-			if err := p.Add(t.Context(), frames(i, i+100)); err != nil {
-				added <- err
-				return
-			}
-		}
-		added <- nil
-	}()
-	for i := 1; i <= 2; i++ {
-		until(t, "some are read", func() bool { return c.count() >= i*n/4 })
-		server.Kill()
-		killed <- struct{}{}
-		time.Sleep(100 * time.Millisecond)
-		server.Restart()
-	}
-	if err := <-added; err != nil {
-		t.Fatal(err)
-	}
-	until(t, "all are read", func() bool { return c.count() == n })
-	until(t, "all are acknowledged", func() bool { return c.in.Stats().InFlight == 0 })
-	for i := range 8 {
-		key := keyUplinks + strconv.Itoa(i)
-		until(t, "nothing is pending", func() bool { return pendingIn(t, r, key) == 0 })
-	}
-}
-
-// TestVictim is the instance that TestKill kills.
-func TestVictim(t *testing.T) {
-	url, yes := strings.CutPrefix(os.Getenv("QUEUE_TEST_VICTIM"), "url=")
-	if !yes {
-		t.Skip("only as a child")
-	}
-	r := openURL(t, url)
-	in, err := NewIntake(t.Context(), r, IntakeConfig{Instance: "victim"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Half is acknowledged, after what was handled has been reported.
-	_ = in.Run(t.Context(), func(uplinks []*message.Uplink) {
-		var text strings.Builder
-		var origins []message.Origin
-		for i, u := range uplinks {
-			fmt.Fprintln(&text, "uplink", number4(u))
-			if i%2 == 0 {
-				origins = append(origins, u.Origin)
-			}
-		}
-		fmt.Print(text.String())
-		in.Ack(origins)
-	})
-}
-
-func TestKill(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	r := openURL(t, server.URL())
-	const n = 40000
-	produce(t, r, frames(0, n/2))
-	child := exec.Command(os.Args[0], "-test.run=^TestVictim$", "-test.timeout=5m")
-	child.Env = append(os.Environ(), "QUEUE_TEST_VICTIM=url="+server.URL())
-	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		p, err := NewProducer(context.Background(), r, ProducerConfig{})
-		if err == nil {
-			err = p.Add(context.Background(), frames(n/2, n))
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	}()
-	seen := map[int]bool{}
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if number, ok := strings.CutPrefix(lines.Text(), "uplink "); ok {
-			i, _ := strconv.Atoi(number)
-			seen[i] = true
-		}
-		if len(seen) == n/3 {
-			_ = child.Process.Kill()
-		}
-	}
-	if err := child.Wait(); child.ProcessState.ExitCode() >= 0 {
-		t.Errorf("the victim ended by itself: %v", err)
-	}
-	first := len(seen)
-	c, _ := startIntake(t, r, IntakeConfig{Instance: "victim"}, true)
-	missing := func() (count int) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		for i := range n {
-			if !seen[i] && c.seen[i] == 0 {
-				count++
-			}
-		}
-		return count
-	}
-	until(t, "every uplink was handled by one of the two", func() bool { return missing() == 0 })
-	until(t, "all are acknowledged", func() bool { return c.in.Stats().InFlight == 0 })
-	if again := c.in.Stats().Claimed; again == 0 || first < n/3 || first == n || first+c.count() < n {
-		t.Errorf("%d handled before, %d after, %d of them again", first, c.count(), again)
-	}
 }

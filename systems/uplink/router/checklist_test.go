@@ -2,7 +2,6 @@ package router
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -24,22 +23,6 @@ const (
 	other = "other-token-0001"
 	late  = "late-token-00001"
 )
-
-// Both forms of a token open both streams, with and without the final slash; a
-// wrong one is refused before the upgrade.
-func TestTokensOpenStreams(t *testing.T) {
-	t.Parallel()
-	s := start(t, "", nil)
-	for _, path := range []string{"upstream/", "upstream", "downstream/", "downstream"} {
-		s.connect(acme, path).Close()
-		s.connect("", path+"?access_token="+acme).Close()
-		for _, wrong := range []string{"", "wrong-token-0001", late} {
-			if _, err := s.dial(wrong, path); err == nil || !strings.Contains(err.Error(), "401") {
-				t.Errorf("%s with token %q: %v", path, wrong, err)
-			}
-		}
-	}
-}
 
 // A request for generation B of the stream, which nobody could speak, is refused
 // in the form of the API.
@@ -85,162 +68,8 @@ func TestWithdrawnToken(t *testing.T) {
 	}
 }
 
-// A long challenge is solved; answers change the length of the next one.
-func TestAnswersChangeTheChallenge(t *testing.T) {
-	t.Parallel()
-	bothRedis(t, func(t *testing.T, url string) {
-		s := start(t, url, func(c *Config) { c.Trust.Start = outbox.MaxChallenge })
-		d := s.insert(acme, 0)
-		c := s.connect(acme, "upstream/")
-		size := outbox.MaxChallenge
-		for i, step := range []struct {
-			reject message.Reject
-			mic    uint32
-			next   func(int) int
-		}{
-			{0, 0, func(n int) int { return n / 2 }},
-			{0, 0, func(n int) int { return n / 2 }},
-			{message.MICFailed, 0, func(n int) int { return n }},
-			{message.RejectOther, 0, func(n int) int { return n }},
-			{0, 1, func(n int) int { return min(4*n, outbox.MaxChallenge) }}, // a wrong MIC
-			{0, 0, func(n int) int { return n / 2 }},
-		} {
-			s.send(frame(d, uint32(i)))
-			u := c.upstream()
-			if len(u.Challenge) != size || !slices.Contains(u.Challenge, micOf(&u, d)) {
-				t.Fatalf("step %d: challenge of %d entries, want %d with the true MIC", i, len(u.Challenge), size)
-			}
-			c.answer(message.Answer{Transaction: u.Transaction, DevEUI: d.DevEUI, MIC: micOf(&u, d) ^ step.mic, Reject: step.reject})
-			answers := uint64(i + 1)
-			s.until("the answer is counted", func() bool { return answered(s.boxStats()) == answers })
-			size = step.next(size)
-		}
-	})
-}
-
 func answered(s outbox.Stats) uint64 {
 	return s.RightMIC + s.WrongMIC + s.NotOffered + s.MICFailed + s.OtherRejects + s.Unknown
-}
-
-// Two connections share the load, none gets what the other has.
-func TestConnectionsShareTheLoad(t *testing.T) {
-	t.Parallel()
-	s := start(t, "", func(c *Config) { c.Trust.Start = 2 })
-	d := s.insert(acme, 0)
-	a, b := s.connect(acme, "upstream/"), s.connect(acme, "upstream/")
-	const all = 200
-	type delivery struct {
-		connection int
-		id         uint64
-	}
-	seen := make(chan delivery, 2*all)
-	for i, c := range []*client{a, b} {
-		go func() {
-			var u message.Upstream
-			for {
-				data, _, err := wsutil.ReadServerData(readWriter{c.from, c.Conn})
-				if err != nil || message.ParseUpstream(data, &u) != nil {
-					return
-				}
-				seen <- delivery{i, u.Transaction}
-			}
-		}()
-	}
-	for i := range all {
-		s.send(frame(d, uint32(i)))
-	}
-	got, parts := map[uint64]bool{}, [2]int{}
-	for range all {
-		select {
-		case one := <-seen:
-			if got[one.id] {
-				t.Errorf("transaction %d came twice", one.id)
-			}
-			got[one.id] = true
-			parts[one.connection]++
-		case <-time.After(patience):
-			t.Fatalf("only %d came", len(got))
-		}
-	}
-	if parts[0] == 0 || parts[1] == 0 {
-		t.Errorf("the connections got %v", parts)
-	}
-}
-
-// A message that was delivered on a connection that is lost before the answer
-// comes again with the same transaction and challenge.
-func TestLostConnectionRedelivers(t *testing.T) {
-	t.Parallel()
-	bothRedis(t, func(t *testing.T, url string) {
-		s := start(t, url, nil)
-		d := s.insert(acme, 0)
-		first := s.connect(acme, "upstream/")
-		s.send(frame(d, 0))
-		u := first.upstream()
-		first.Close()
-		second := s.connect(acme, "upstream/")
-		again := second.upstream()
-		if again.Transaction != u.Transaction || !slices.Equal(again.Challenge, u.Challenge) || !slices.Equal(again.PHYNoMIC, u.PHYNoMIC) {
-			t.Errorf("first %+v, then %+v", u, again)
-		}
-		second.solve(&again, d)
-		s.until("it is acknowledged in Redis", func() bool { return s.intake.Stats().InFlight == 0 })
-	})
-}
-
-// Uplinks that came while nobody was connected wait, and arrive when somebody is.
-func TestUplinksWaitForTheCustomer(t *testing.T) {
-	t.Parallel()
-	bothRedis(t, func(t *testing.T, url string) {
-		s := start(t, url, nil)
-		d := s.insert(acme, 0)
-		const all = 30
-		for i := range all {
-			s.send(frame(d, uint32(i)))
-		}
-		s.until("all are read", func() bool { return s.fates[routed].Load() >= all })
-		c := s.connect(acme, "upstream/")
-		seen := map[uint16]bool{}
-		for range all {
-			u := c.upstream()
-			f, err := lorawan.Parse(append(u.PHYNoMIC, 0, 0, 0, 0))
-			if err != nil || seen[f.FCnt] {
-				t.Fatalf("%v, counter %d", err, f.FCnt)
-			}
-			seen[f.FCnt] = true
-			c.solve(&u, d)
-		}
-		s.until("all are acknowledged", func() bool { return s.intake.Stats().InFlight == 0 })
-	})
-}
-
-// Join requests find their device by its DevEUI, though the row's JoinEUI is the
-// DevEUI; a join accept offers an address, and the first uplink from there
-// makes it the active one.
-func TestJoinAndPromotion(t *testing.T) {
-	t.Parallel()
-	s := start(t, "", nil)
-	d := lorawan.DemoDevice(1, 0)
-	if status, answer := s.call(acme, "/api/v1/devices/insert", `{"DevEUI": "`+d.DevEUI.String()+`", "JoinEUI": "`+d.DevEUI.String()+`"}`); status != 201 {
-		t.Fatal(status, answer)
-	}
-	up, down := s.connect(acme, "upstream/"), s.connect(acme, "downstream/")
-	s.send(lorawan.AppendJoinRequest(nil, d.JoinEUI, d.DevEUI, 7, lorawan.NewCMAC(d.NwkSKey)))
-	u := up.upstream()
-	up.answer(message.Answer{Transaction: u.Transaction, DevEUI: d.DevEUI, MIC: lorawan.NewCMAC(d.NwkSKey).JoinMIC(u.PHYNoMIC)})
-	s.until("the answer is counted", func() bool { return s.boxStats().RightMIC == 1 })
-	down.downlink(5, fmt.Sprintf(`"DevEUI": %d, "TargetDevAddr": %d`, uint64(d.DevEUI), uint32(d.DevAddr)), `"Delay": 15`)
-	if ack := down.reply(); ack.TransactionID != 5 || ack.MailboxID == 0 {
-		t.Errorf("%+v", ack)
-	}
-	s.until("the target is stored", func() bool { r, _ := s.table.ByDevEUI(d.DevEUI); return r.HasTarget && r.Target == d.DevAddr })
-	s.send(frame(d, 1))
-	u = up.upstream()
-	up.solve(&u, d)
-	s.until("the target is the active address", func() bool {
-		r, _ := s.table.ByDevEUI(d.DevEUI)
-		return r.HasActive && r.Active == d.DevAddr && !r.HasTarget
-	})
 }
 
 // An address that devices of two customers share: each gets the uplink, with its
@@ -250,11 +79,8 @@ func TestSharedAddress(t *testing.T) {
 	s := start(t, "", nil)
 	mine, theirs := s.insert(acme, 0), lorawan.DemoDevice(1, 1)
 	third := lorawan.DemoDevice(1, 2)
-	for token, eui := range map[string]lorawan.EUI{other: theirs.DevEUI, acme: third.DevEUI} {
-		if status, answer := s.call(token, "/api/v1/devices/insert", `{"DevEUI": "`+eui.String()+`", "DevAddr": "`+mine.DevAddr.String()+`"}`); status != 201 {
-			t.Fatal(status, answer)
-		}
-	}
+	s.give(other, theirs.DevEUI, theirs.JoinEUI, mine.DevAddr)
+	s.give(acme, third.DevEUI, third.JoinEUI, mine.DevAddr)
 	a, b := s.connect(acme, "upstream/"), s.connect(other, "upstream/")
 	s.send(frame(mine, 0))
 	u, v := a.upstream(), b.upstream()
@@ -283,9 +109,7 @@ func TestStrangersCannotSuspendADevice(t *testing.T) {
 	s := start(t, "", nil)
 	mine, theirs := s.insert(acme, 0), lorawan.DemoDevice(1, 1)
 	theirs.DevAddr = mine.DevAddr
-	if status, answer := s.call(other, "/api/v1/devices/insert", fmt.Sprintf(`{"DevEUI": "%v", "DevAddr": "%v"}`, theirs.DevEUI, theirs.DevAddr)); status != 201 {
-		t.Fatal(status, answer)
-	}
+	s.give(other, theirs.DevEUI, theirs.JoinEUI, theirs.DevAddr)
 	a, b := s.connect(acme, "upstream/"), s.connect(other, "upstream/")
 	noise := lorawan.DemoDevice(1, 2)
 	noise.DevAddr = mine.DevAddr
@@ -369,8 +193,8 @@ func TestSuspension(t *testing.T) {
 	s.send(frame(d, 9))
 	s.until("the next is counted", func() bool { return s.fates[suspended].Load() == 1 })
 	c.silent()
-	if rows := s.rows(acme); len(rows) != 1 {
-		t.Errorf("the customer sees %v", rows)
+	if n := s.devices(acme); n != 1 {
+		t.Errorf("the customer sees %d devices", n)
 	}
 	s.remake(d)
 	s.send(frame(d, 10))
@@ -410,67 +234,4 @@ func (s *service) remake(d lorawan.Device) {
 		s.t.Fatalf("drop: %d %s", status, answer)
 	}
 	s.insert(acme, 0)
-}
-
-// A row that is made anew starts anew: with the longest challenge and without
-// failures, whatever is answered late for the one before.
-func TestNewRowStartsAnew(t *testing.T) {
-	t.Parallel()
-	s := start(t, "", func(c *Config) { c.Trust.Start, c.Trust.FailureLimit = 16, 3 })
-	d := s.insert(acme, 0)
-	c := s.connect(acme, "upstream/")
-	sent, answers := uint32(0), uint64(0)
-	next := func(size int) message.Upstream {
-		t.Helper()
-		sent++
-		s.send(frame(d, sent))
-		u := c.upstream()
-		if len(u.Challenge) != size {
-			t.Fatalf("uplink %d: a challenge of %d entries, want %d", sent, len(u.Challenge), size)
-		}
-		return u
-	}
-	settle := func(u message.Upstream, wrong uint32) {
-		t.Helper()
-		c.answer(message.Answer{Transaction: u.Transaction, DevEUI: d.DevEUI, MIC: micOf(&u, d) ^ wrong})
-		answers++
-		s.until("the answer is counted", func() bool { return answered(s.boxStats()) == answers })
-	}
-	settle(next(16), 0)
-	settle(next(8), 0)
-	late := next(4)
-	s.remake(d)
-	first := next(16)
-	settle(late, 0)
-	settle(first, 1)
-	settle(next(64), 1)
-	settle(next(256), 1) // the third: a fourth would suspend it
-	s.remake(d)
-	for i := range 3 {
-		settle(next(16<<(2*i)), 1)
-	}
-	settle(next(1024), 0)
-	next(512)
-}
-
-// The length of a challenge outlives the router.
-func TestTrustIsKept(t *testing.T) {
-	t.Parallel()
-	s := start(t, "", nil)
-	d := s.insert(acme, 0)
-	c := s.connect(acme, "upstream/")
-	s.send(frame(d, 0))
-	u := c.upstream()
-	c.solve(&u, d)
-	s.until("the answer is counted", func() bool { return s.boxStats().RightMIC == 1 })
-	c.Close() // a router that stops waits for it
-	s.stopRouter()
-	again := startWith(t, s.redis, s.table, nil)
-	defer again.stopRouter()
-	c = again.connect(acme, "upstream/")
-	again.send(frame(d, 1))
-	if u := c.upstream(); len(u.Challenge) != 8 {
-		t.Errorf("a challenge of %d entries, want 8: half of 16", len(u.Challenge))
-	}
-	c.Close()
 }

@@ -11,11 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"contend/internal/redisserver"
 	"contend/systems/uplink/lorawan"
 	"contend/systems/uplink/message"
 	"contend/systems/uplink/outbox"
-	"contend/systems/uplink/queue"
 	"contend/systems/uplink/table"
 	"contend/systems/uplink/table/tabletest"
 )
@@ -170,17 +168,8 @@ func TestChoresEnd(t *testing.T) {
 func TestSuspendedWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	pg := tabletest.Start(t)
-	redis, err := queue.Open(t.Context(), redisserver.Config{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { redis.Close() })
-	rows, err := table.Open(t.Context(), table.Config{URL: pg.Fresh(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { rows.Close() })
-	s := startWith(t, redis, rows, func(c *Config) { c.DrainTimeout = patience })
+	rows := openTable(t, pg.Fresh(t))
+	s := startWith(t, openRedis(t, ""), rows, func(c *Config) { c.DrainTimeout = patience })
 	t.Cleanup(s.stopRouter)
 	d, stays := s.insert(acme, 0), s.insert(acme, 1)
 	c := s.connect(acme, "upstream/")
@@ -199,16 +188,12 @@ func TestSuspendedWithoutDatabase(t *testing.T) {
 		c.solve(&u, d)
 	}
 	s.until("both are proven", func() bool { return s.boxStats().RightMIC == 2 })
-	if err := pg.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	pg.Stop(t)
 	fail(0, d, stays)
 	s.until("both are suspended in memory", func() bool { return s.boxStats().Suspensions == 2 && s.chores.len() == 2 })
 	s.send(frame(d, 60))
 	s.until("a further uplink is dropped", func() bool { return s.boxStats().Outcomes[outbox.DroppedSuspended] == 1 })
-	if err := pg.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	pg.Restart(t)
 	s.remake(d)
 	s.send(frame(d, 61))
 	u := c.upstream()
@@ -219,9 +204,7 @@ func TestSuspendedWithoutDatabase(t *testing.T) {
 	if r, _ := rows.ByDevEUI(d.DevEUI); r.Suspended {
 		t.Error("the new row is suspended")
 	}
-	if err := pg.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	pg.Stop(t)
 	fail(100, d)
 	s.until("it is suspended in memory", func() bool { return s.boxStats().Suspensions == 3 && s.chores.len() == 1 })
 	c.Close()
@@ -231,9 +214,7 @@ func TestSuspendedWithoutDatabase(t *testing.T) {
 		s.stopRouter()
 	}()
 	<-s.working.Done()
-	if err := pg.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	pg.Restart(t)
 	<-stopped
 	if r, _ := rows.ByDevEUI(d.DevEUI); !r.Suspended {
 		t.Error("the router forgot a suspension when it stopped")

@@ -18,19 +18,13 @@ import (
 	"testing"
 	"time"
 
-	"contend/internal/redisserver"
 	"contend/systems/uplink/api"
-	"contend/systems/uplink/queue"
 )
 
 // pairs returns a function that makes connections and returns the end of the server.
 func pairs(t *testing.T) func() *net.TCPConn {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
+	l := listen(t)
 	return func() *net.TCPConn {
 		client, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
@@ -168,11 +162,7 @@ func TestAcceptFails(t *testing.T) {
 		err     error
 		evicted int64
 	}{{syscall.EMFILE, 1}, {syscall.ENFILE, 1}, {syscall.ENOBUFS, 0}} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
+		l := listen(t)
 		f, err := newListener(&failing{l, 2, tt.err}, Connections{}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
@@ -223,7 +213,7 @@ func get(t *testing.T, address, path string) (net.Conn, *http.Response) {
 // With streams on all connections only operators are answered.
 func TestFullOfStreams(t *testing.T) {
 	s := start(t, "", func(c *Config) { c.Connections = Connections{Max: 2, PerAddress: 2} })
-	address := s.config.Listener.Addr().String()
+	address := s.address
 	streams := []*client{s.connect(acme, "upstream/"), s.connect(acme, "downstream/")}
 	for path, want := range map[string]int{"/health": 200, "/ready": 200, "/metrics": 200, "/api/v1/devices/select": 503, "/api/v1/stream/upstream/": 503} {
 		if _, response := get(t, address, path); response.StatusCode != want || !response.Close {
@@ -286,12 +276,7 @@ func TestBodiesThatNeverCome(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("one loopback address")
 	}
-	redis, err := queue.Open(t.Context(), redisserver.Config{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer redis.Close()
-	p := launchWith(t, 300, redis.URL(), "sqlite::memory:", "one")
+	p := launchWith(t, 300, openRedis(t, "").URL(), memory, "one")
 	heads := []string{
 		"POST /api/v1/devices/insert HTTP/1.1\r\nContent-Length: 1000",
 		"POST /api/v1/devices/drop HTTP/1.1\r\nContent-Length: 1000000",
@@ -338,7 +323,7 @@ func TestBodiesThatNeverCome(t *testing.T) {
 // Whoever asks once and then says nothing is not kept.
 func TestIdleTimeout(t *testing.T) {
 	s := start(t, "", func(c *Config) { c.Connections.IdleTimeout = 20 * time.Millisecond })
-	c, _ := get(t, s.config.Listener.Addr().String(), "/health")
+	c, _ := get(t, s.address, "/health")
 	if n, err := c.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("%d bytes, %v", n, err)
 	}
@@ -348,12 +333,7 @@ func TestIdleTimeout(t *testing.T) {
 // operators are answered, and so are customers.
 func TestSilentConnections(t *testing.T) {
 	t.Parallel()
-	redis, err := queue.Open(t.Context(), redisserver.Config{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer redis.Close()
-	p := launchWith(t, 300, redis.URL(), "sqlite::memory:", "one")
+	p := launchWith(t, 300, openRedis(t, "").URL(), memory, "one")
 	for range 400 {
 		get(t, p.address, "/health")
 	}

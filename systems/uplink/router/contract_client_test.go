@@ -319,7 +319,7 @@ func (c *customer) heard(phy []byte) {
 // sent waits for a downlink in the stream of the gateways and returns its fields.
 func (c *customer) sent(mailbox uint64) (fields map[string]string) {
 	c.t.Helper()
-	c.until("the gateways are told", func() bool {
+	testenv.Eventually(c.t, "the gateways are told", func() bool {
 		result := c.redis.Do(c.t.Context(), c.redis.B().Arbitrary("XRANGE", "ran:downlinks", "-", "+").Build())
 		entries, err := result.AsXRange()
 		if err != nil {
@@ -354,7 +354,7 @@ func (c *customer) redisDo(args ...string) {
 // counted waits until a counter of the router has a value: answers have no answer.
 func (c *customer) counted(name string, value int) {
 	c.t.Helper()
-	c.until(fmt.Sprint(name, " is ", value), func() bool { return c.count(name) == value })
+	testenv.Eventually(c.t, fmt.Sprint(name, " is ", value), func() bool { return c.count(name) == value })
 }
 
 func (c *customer) count(name string) int {
@@ -375,13 +375,4 @@ func (c *customer) count(name string) int {
 	}
 	c.t.Fatal("there is no counter ", name)
 	return 0
-}
-
-func (c *customer) until(what string, happened func() bool) {
-	c.t.Helper()
-	for end := time.Now().Add(testenv.Patience); !happened(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			c.t.Fatal("waited in vain until ", what)
-		}
-	}
 }

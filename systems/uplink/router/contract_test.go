@@ -1,26 +1,19 @@
 package router_test
 
 import (
-	"context"
 	"encoding/binary"
 	hexadecimal "encoding/hex"
 	"fmt"
-	"log/slog"
-	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
 
-	"contend/internal/redisserver"
-	"contend/systems/uplink/api"
-	"contend/systems/uplink/queue"
+	"contend/internal/testenv"
 	"contend/systems/uplink/router"
-	"contend/systems/uplink/table"
 	"contend/systems/uplink/table/tabletest"
 )
 
@@ -33,7 +26,7 @@ func TestContract(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := serve(t, url(t))
+			c := newCustomer(t, url(t))
 			d := &device{eui: 0x9c1f4a00d2e80b37, joinEUI: 0x4be6027755ad9013, addr: 0x26011bda}
 			copy(d.key[:], "a key of a device")
 			c.insert(d)
@@ -48,47 +41,16 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// serve starts a router and returns its customer.
-func serve(t *testing.T, db string) *customer {
+// newCustomer is that of a new router.
+func newCustomer(t *testing.T, db string) *customer {
 	t.Helper()
-	redis, err := queue.Open(t.Context(), redisserver.Config{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { redis.Close() })
-	rows, err := table.Open(t.Context(), table.Config{URL: db})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { rows.Close() })
-	tokens, err := api.ParseTokens(strings.NewReader("acme acme-token-0001\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := router.New(t.Context(), router.Config{Redis: redis, Table: rows, Tokens: tokens, Listener: listener, Instance: "one",
-		DrainTimeout: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- r.Serve(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	client, err := rueidis.NewClient(redis.Options())
+	address, redis := router.ServeContract(t, db)
+	client, err := rueidis.NewClient(redis)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	return &customer{t: t, address: listener.Addr().String(), token: "acme-token-0001", redis: client}
+	return &customer{t: t, address: address, token: "acme-token-0001", redis: client}
 }
 
 // insert adds a device that joins. It cannot be added twice.
@@ -140,7 +102,7 @@ func (c *customer) joins(d *device) {
 	c.heard(d.uplink())
 	u, mic = c.next(d, 2048)
 	c.ack(u, d, mic)
-	c.until("the target is the active address", func() bool {
+	testenv.Eventually(c.t, "the target is the active address", func() bool {
 		return c.row(d).is() == [3]string{hex(d.joinEUI), hexAddr(d.addr), ""}
 	})
 }
@@ -183,7 +145,7 @@ func (c *customer) suspendedAndLifted(d *device) {
 	}
 	c.counted("suspensions_total", 1)
 	c.heard(d.uplink())
-	c.until("it is dropped", func() bool { // as soon as the row says it, before it is a message
+	testenv.Eventually(c.t, "it is dropped", func() bool { // as soon as the row says it, before it is a message
 		return c.count(`uplinks_total{fate="suspended"}`)+c.count(`outcomes_total{outcome="dropped_suspended"}`) == 1
 	})
 	var gone struct{ Deleted int }
@@ -267,7 +229,7 @@ func (c *customer) multicast(d *device) {
 		c.t.Errorf("deleted %d, want 1", gone.Deleted)
 	}
 	mailbox = c.downlink(to, `"Deadline": 1`)
-	c.result(mailbox, "GatewayNotFound", "")
+	c.result(mailbox, "GatewayNotFound", "no multicast group "+hexAddr(addr))
 }
 
 // downlinks ends one with each result: by what the router knows, or a gateway tells.
@@ -284,11 +246,12 @@ func (c *customer) downlinks(d *device) {
 	}{
 		{to(d.eui), `"Deadline": 1`, 0, "Success", "sent"},
 		{to(d.eui), `"Delay": 15`, 1, "WindowNotFound", "no slot"},
-		{to(quiet.eui), `"Delay": 1`, -1, "WindowNotFound", ""}, // it was never heard
+		{to(quiet.eui), `"Delay": 1`, -1, "WindowNotFound", "no uplink"}, // it was never heard
 		{to(d.eui), `"Deadline": 1`, 2, "GatewayNotFound", "out of reach"},
-		{to(d.eui + 2), `"Deadline": 1`, -1, "GatewayNotFound", ""}, // nobody's
+		{to(d.eui + 2), `"Deadline": 1`, -1, "GatewayNotFound", "no subscription"}, // nobody's
 		{to(d.eui), `"TMMS": [1400000000000, 99000000000000]`, 3, "TooLate", "busy"},
 		{to(d.eui), `"TMMS": [1000000000000]`, -1, "TooLate", ""}, // in 2011
+		{to(d.eui), `"TMMS": [1, 2, 3, 4, 5, 6, 7, 8, 9]`, -1, "WindowNotFound", "TMMS has 9 moments; expected 1 to 8"},
 		{to(d.eui), `"Deadline": 1`, 4, "NoAck", "silence"},
 		{to(d.eui), `"Deadline": 1`, 5, "GatewayError", "TOO_EARLY"},
 	} {

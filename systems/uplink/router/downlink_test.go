@@ -97,7 +97,7 @@ func TestDownlinksThatNoRadioSends(t *testing.T) {
 // gateways read downlinks and say what became of them.
 type gateways struct {
 	rueidis.Client
-	t *testing.T
+	t testing.TB
 }
 
 func (s *service) gateways() gateways {
@@ -315,50 +315,6 @@ func TestDownlinksOfAClosedConnection(t *testing.T) {
 		synctest.Wait()
 		if len(d.pending) > 0 || len(reply.all()) > 0 {
 			t.Errorf("%d pending, %d results", len(d.pending), len(reply.all()))
-		}
-	})
-}
-
-// Downlinks over real sockets: first the ack, then the result, as gateways, or
-// the lack of them, have it.
-func TestDownlinks(t *testing.T) {
-	t.Parallel()
-	bothRedis(t, func(t *testing.T, url string) {
-		s := start(t, url, nil)
-		d := s.insert(acme, 0)
-		if status, answer := s.call(acme, "/api/v1/multicast/multicast-groups/create", `{"name": "lamps", "addr": "0f39c7aa"}`); status != 201 {
-			t.Fatal(status, answer)
-		}
-		c := s.connect(acme, "downstream/")
-		g := s.gateways()
-		device := fmt.Sprintf(`"DevEUI": %d`, uint64(d.DevEUI))
-		for i, step := range []struct {
-			to, timing string
-			code       message.ResultCode
-			text       string
-			sent       bool
-		}{
-			{device, `"Deadline": 1`, message.Success, "sent", true},
-			{device, `"Deadline": 1`, message.GatewayError, "TOO_EARLY", true},
-			{`"Addr": 255444906`, `"Deadline": 1`, message.Success, "sent", true}, // 0f39c7aa
-			{`"Addr": 1`, `"Deadline": 1`, message.GatewayNotFound, "no multicast group 00000001", false},
-			{`"DevEUI": 99`, `"Deadline": 1`, message.GatewayNotFound, "no subscription", false},
-			{device, `"Delay": 1`, message.WindowNotFound, "no uplink", false},
-			{device, `"TMMS": [1, 2, 3, 4, 5, 6, 7, 8, 9]`, message.WindowNotFound, "TMMS has 9 moments; expected 1 to 8", false},
-			{device, `"Deadline": 1`, message.Success, "the connection is still there", true},
-		} {
-			c.downlink(i+1, step.to, step.timing)
-			ack := c.reply()
-			if ack.TransactionID != uint64(i+1) || ack.MailboxID == 0 || ack.ResultCode != "" {
-				t.Fatalf("step %d: %+v", i, ack)
-			}
-			if step.sent {
-				g.tell(ack.MailboxID, ack.TransactionID, step.code, step.text)
-			}
-			result := c.reply()
-			if result.ResultCode != step.code.String() || result.MailboxID != ack.MailboxID || !strings.Contains(result.ResultMessage, step.text) {
-				t.Errorf("step %d: %+v; want %v", i, result, step.code)
-			}
 		}
 	})
 }

@@ -3,11 +3,9 @@ package router
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -18,7 +16,6 @@ import (
 	"contend/internal/redisserver/redistest"
 	"contend/pace"
 	"contend/systems/uplink/gen"
-	"contend/systems/uplink/lorawan"
 	"contend/systems/uplink/message"
 	"contend/systems/uplink/queue"
 	"contend/systems/uplink/sink"
@@ -30,17 +27,6 @@ const (
 	many   = 4_000
 	perSec = 4000
 )
-
-// openRedis connects the test itself.
-func openRedis(t testing.TB, url string) *queue.Redis {
-	t.Helper()
-	redis, err := queue.Open(t.Context(), redisserver.Config{URL: url}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { redis.Close() })
-	return redis
-}
 
 // generate sends the uplinks of a demo device, at a rate, and the end marker. Faults
 // interrupt the load, one after the other: a part of it is on its way before each,
@@ -128,129 +114,72 @@ func account(r *sink.Result) string {
 		r.Unsolved, r.Lost, r.Connections, r.LastError)
 }
 
-// insertAt gives a customer of a router process the demo device.
-func insertAt(t testing.TB, address, token string, i int) {
-	t.Helper()
-	insertOf(t, address, token, 1, i)
-}
-
-// insertOf does so with one of another seed.
-func insertOf(t testing.TB, address, token string, seed uint64, i int) {
-	t.Helper()
-	d := lorawan.DemoDevice(seed, i)
-	body := `{"DevEUI": "` + d.DevEUI.String() + `", "JoinEUI": "` + d.JoinEUI.String() + `", "DevAddr": "` + d.DevAddr.String() + `"}`
-	if status := post(t, address, token, body); status != http.StatusCreated {
-		t.Fatal("insert: status ", status)
-	}
-}
-
-func post(t testing.TB, address, token, body string) int {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/api/v1/devices/insert", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response.Body.Close()
-	http.DefaultClient.CloseIdleConnections()
-	return response.StatusCode
-}
-
-// devices returns how many devices of a customer a router process knows.
-func devices(t testing.TB, address, token string) int {
-	t.Helper()
-	response, err := http.Get("http://" + address + "/api/v1/devices/select?access_token=" + token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	var list []json.RawMessage
-	if err := json.NewDecoder(response.Body).Decode(&list); err != nil {
-		t.Fatal(err)
-	}
-	return len(list)
-}
-
-// sqlite is the URL of a routing table in a file of the test.
-func sqlite(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "table.db") }
-
-func TestRouterIsKilled(t *testing.T) {
+// Every uplink arrives, also while the router is killed and Redis restarted.
+func TestFaults(t *testing.T) {
 	t.Parallel()
-	redis := redistest.Start(t)
-	p := launch(t, redis.URL(), sqlite(t), "one")
-	insertAt(t, p.address, acme, 0)
-	done := receive(t, p.address, acme, nil)
-	kill := func() {
-		waitFor(t, "it forwards", func() bool { return strings.Contains(p.metrics(), "contend_router_messages_sent_total") })
+	kill := func(p *process) {
+		p.until("it forwards", func() bool { return strings.Contains(p.metrics(), "contend_router_messages_sent_total") })
 		p.kill()
 		p.start()
 	}
-	generate(t, openRedis(t, redis.URL()), gen.Config{}, kill, kill)
-	wantAll(t, <-done, p)
-}
-
-func TestRedisIsRestarted(t *testing.T) {
-	t.Parallel()
-	redis := redistest.Start(t)
-	p := launch(t, redis.URL(), sqlite(t), "one")
-	insertAt(t, p.address, acme, 0)
-	done := receive(t, p.address, acme, nil)
-	generate(t, openRedis(t, redis.URL()), gen.Config{}, func() {
-		redis.Kill()
-		time.Sleep(500 * time.Millisecond)
-		redis.Restart()
-	})
-	wantAll(t, <-done, p)
-}
-
-// Redis is restarted while nobody is connected, so that uplinks are on their way from
-// one of its streams to another.
-func TestRedisIsRestartedWhileUplinksWait(t *testing.T) {
-	t.Parallel()
-	redis := redistest.Start(t)
-	p := launch(t, redis.URL(), sqlite(t), "one")
-	insertAt(t, p.address, acme, 0)
-	restart := func() {
-		redis.Kill()
-		time.Sleep(300 * time.Millisecond)
-		redis.Restart()
+	restart := func(servers ...*redistest.Server) func(*process) {
+		return func(*process) {
+			for _, s := range servers {
+				s.Kill()
+			}
+			time.Sleep(500 * time.Millisecond)
+			for _, s := range servers {
+				s.Restart()
+			}
+		}
 	}
-	generate(t, openRedis(t, redis.URL()), gen.Config{}, restart, restart)
-	wantAll(t, <-receive(t, p.address, acme, nil), p)
-}
-
-// In a cluster a replica is promoted, the router is killed, and all nodes are restarted.
-func TestRouterOnACluster(t *testing.T) {
-	t.Parallel()
-	cluster := redistest.StartCluster(t, 3, true)
-	p := launch(t, cluster.URL(), sqlite(t), "one")
-	insertAt(t, p.address, acme, 0)
-	done := receive(t, p.address, acme, nil)
-	generate(t, openRedis(t, cluster.URL()), gen.Config{}, cluster.Replicas[1].Promote, func() {
-		p.kill()
-		p.start()
-	}, func() {
-		all := slices.Concat(cluster.Masters, cluster.Replicas)
-		for _, s := range all {
-			s.Kill()
-		}
-		for _, s := range all {
-			s.Restart()
-		}
-	})
-	wantAll(t, <-done, p)
+	for name, tt := range map[string]struct {
+		away bool // nobody is connected, so that uplinks are on their way from one of Redis' streams to another
+		with func(t *testing.T) (url string, faults []func(*process))
+	}{
+		"the router is killed": {false, func(t *testing.T) (string, []func(*process)) {
+			return redistest.Start(t).URL(), []func(*process){kill, kill}
+		}},
+		"Redis is restarted": {false, func(t *testing.T) (string, []func(*process)) {
+			redis := redistest.Start(t)
+			return redis.URL(), []func(*process){restart(redis)}
+		}},
+		"Redis is restarted while uplinks wait": {true, func(t *testing.T) (string, []func(*process)) {
+			redis := redistest.Start(t)
+			return redis.URL(), []func(*process){restart(redis), restart(redis)}
+		}},
+		"a replica is promoted, the router killed, and all of a cluster restarted": {false, func(t *testing.T) (string, []func(*process)) {
+			c := redistest.StartCluster(t, 3, true)
+			return c.URL(), []func(*process){func(*process) { c.Replicas[1].Promote() }, kill, restart(slices.Concat(c.Masters, c.Replicas)...)}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, faults := tt.with(t)
+			p := launch(t, url, sqlite(t), "one")
+			p.insert(acme, 0)
+			var done <-chan *sink.Result
+			if !tt.away {
+				done = receive(t, p.address, acme, nil)
+			}
+			var happen []func()
+			for _, fault := range faults {
+				happen = append(happen, func() { fault(p) })
+			}
+			generate(t, openRedis(t, url), gen.Config{}, happen...)
+			if tt.away {
+				done = receive(t, p.address, acme, nil)
+			}
+			wantAll(t, <-done, p)
+		})
+	}
 }
 
 func TestSinkIsCutOff(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
 	p := launch(t, redis.URL(), sqlite(t), "one")
-	insertAt(t, p.address, acme, 0)
+	p.insert(acme, 0)
 	const cuts = 2 // the sink waits 5 s after the second
 	var now atomic.Pointer[conn]
 	done := receive(t, p.address, acme, func(c *sink.Config) {
@@ -266,7 +195,7 @@ func TestSinkIsCutOff(t *testing.T) {
 	})
 	cut := func() {
 		var busy *conn
-		waitFor(t, "uplinks arrive over a connection", func() bool {
+		p.until("uplinks arrive over a connection", func() bool {
 			busy = now.Load()
 			return busy != nil && busy.received.Load() > 2<<10 // more than the handshake
 		})
@@ -313,8 +242,8 @@ func TestOneOfTwoRoutersEnds(t *testing.T) {
 			redis := redistest.Start(t)
 			db := pg.Fresh(t)
 			routers := []*process{launch(t, redis.URL(), db, "one"), launch(t, redis.URL(), db, "two")}
-			insertAt(t, routers[0].address, acme, 0)
-			waitFor(t, "the other knows the device, too", func() bool { return devices(t, routers[1].address, acme) == 1 })
+			routers[0].insert(acme, 0)
+			routers[1].until("it knows the device, too", func() bool { return routers[1].devices(acme) == 1 })
 			// The sink connects to the second one, and to the first when that is gone.
 			done := receive(t, routers[1].address, acme, func(c *sink.Config) {
 				c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -343,69 +272,25 @@ func TestDatabaseIsAway(t *testing.T) {
 	pg := tabletest.Start(t)
 	redis := redistest.Start(t)
 	p := launch(t, redis.URL(), pg.Fresh(t), "one")
-	insertAt(t, p.address, acme, 0)
-	if err := pg.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	waitFor(t, "it is ready and says what is away", func() bool {
-		status, text := ready(t, p.address)
+	p.insert(acme, 0)
+	pg.Stop(t)
+	p.until("it is ready and says what is away", func() bool {
+		status, text := p.readiness()
 		return status == http.StatusOK && strings.Contains(text, "database") && strings.Contains(text, "not heard")
 	})
 	done := receive(t, p.address, acme, nil)
 	generate(t, openRedis(t, redis.URL()), gen.Config{})
 	wantAll(t, <-done, p)
-	const another = `{"DevEUI": "9c1f4a00d2e80b37", "JoinEUI": "4be6027755ad9013"}`
-	if status := post(t, p.address, acme, another); status < 500 {
+	another := func() (status int) {
+		status, _ = p.call(acme, "/api/v1/devices/insert", `{"DevEUI": "9c1f4a00d2e80b37", "JoinEUI": "4be6027755ad9013"}`)
+		return status
+	}
+	if status := another(); status < 500 {
 		t.Errorf("a write without the database: status %d", status)
 	}
-	if err := pg.Restart(); err != nil {
-		t.Fatal(err)
-	}
-	waitFor(t, "writes work again", func() bool { return post(t, p.address, acme, another) == http.StatusCreated })
-	waitFor(t, "nothing is away", func() bool { _, text := ready(t, p.address); return text == "ready\n" })
-}
-
-// A customer who reads and answers nothing gets every uplink, and more than an outbox
-// holds in memory: the oldest unanswered ones make room.
-func TestNobodyAnswers(t *testing.T) {
-	t.Parallel()
-	bothRedis(t, func(t *testing.T, url string) {
-		t.Parallel()
-		const most = 5000
-		s := start(t, url, func(c *Config) { c.Trust.Start, c.Trust.Reduce, c.Held = 2, false, most })
-		s.insert(acme, 0)
-		const n = most + 1000
-		done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect, c.NoAck = n, true })
-		generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n})
-		if r := <-done; r.Distinct != n || r.Lost != 0 {
-			t.Error(account(r))
-		}
-		s.until("no more are held than the outbox may", func() bool { return s.intake.Stats().InFlight <= most })
-	})
-}
-
-// A customer who does not read keeps nothing from another one.
-func TestSlowSink(t *testing.T) {
-	t.Parallel()
-	bothRedis(t, func(t *testing.T, url string) {
-		t.Parallel()
-		s := start(t, url, func(c *Config) { c.Trust.Start, c.Held = 2, 5000 })
-		slow := s.insert(other, 1)
-		s.insert(acme, 0)
-		stuck := s.connect(other, "upstream/")
-		defer stuck.Close()
-		var frames [][]byte
-		for i := range 6000 {
-			frames = append(frames, frame(slow, uint32(i)))
-		}
-		s.send(frames...)
-		const n = 2000
-		done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect = n })
-		generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n})
-		if r := <-done; r.Distinct != n || r.Lost != 0 {
-			t.Error(account(r))
-		}
-	})
+	pg.Restart(t)
+	p.until("writes work again", func() bool { return another() == http.StatusCreated })
+	p.until("nothing is away", func() bool { _, text := p.readiness(); return text == "ready\n" })
 }
 
 // Ten kinds of frames that are none, and entries that are not even entries, are set
@@ -416,7 +301,7 @@ func TestMalformed(t *testing.T) {
 	s := start(t, redisserver.Managed, func(c *Config) { c.Trust.Start = 2; c.Dedup.Window = 0 })
 	s.insert(acme, 0)
 	const n = 2000
-	done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect = n })
+	done := receive(t, s.address, acme, func(c *sink.Config) { c.Expect = n })
 	sent := generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n, Malformed: 1})
 	if r := <-done; sent.Malformed != n || r.Distinct != n || r.Lost != 0 {
 		t.Errorf("%d malformed sent; %s", sent.Malformed, account(r))
@@ -441,7 +326,7 @@ func TestDuplicatesAndReordering(t *testing.T) {
 			s := start(t, url, func(c *Config) { c.Trust.Start = 2; c.Dedup.Window = window })
 			s.insert(acme, 0)
 			const n = 5000
-			done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect = n })
+			done := receive(t, s.address, acme, func(c *sink.Config) { c.Expect = n })
 			sent := generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n, Duplicates: 0.01, Reorder: 0.01})
 			r := <-done
 			wanted, suppressed := sent.Duplicates, int64(0)
@@ -472,7 +357,7 @@ func TestBacklog(t *testing.T) {
 	if dropped < n-most || dropped > n-most+1 {
 		t.Errorf("%d dropped, want %d, and perhaps the end marker", dropped, n-most)
 	}
-	done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect = n - dropped })
+	done := receive(t, s.address, acme, func(c *sink.Config) { c.Expect = n - dropped })
 	if r := <-done; r.Distinct+dropped < n || r.Distinct+dropped > n+1 {
 		t.Errorf("%d arrived, %d dropped of %d", r.Distinct, dropped, n)
 	}

@@ -9,21 +9,9 @@ import (
 
 	"github.com/gobwas/ws/wsutil"
 
-	"contend/internal/redisserver"
 	"contend/systems/uplink/lorawan"
 	"contend/systems/uplink/message"
-	"contend/systems/uplink/queue"
-	"contend/systems/uplink/table"
 )
-
-// give inserts a device for a customer, with that address.
-func (s *service) give(token string, eui lorawan.EUI, addr lorawan.DevAddr) {
-	s.t.Helper()
-	body := fmt.Sprintf(`{"DevEUI": "%v", "JoinEUI": "%v", "DevAddr": "%v"}`, eui, eui, addr)
-	if status, answer := s.call(token, "/api/v1/devices/insert", body); status != http.StatusCreated {
-		s.t.Fatalf("insert: %d %s", status, answer)
-	}
-}
 
 // each has a customer answer what comes until its connection ends.
 func (c *client) each(answer func(*message.Upstream)) {
@@ -63,7 +51,7 @@ func TestEavesdropping(t *testing.T) {
 		const rounds, each = 6, 50
 		for round := range rounds {
 			for i := range lorawan.EUI(10) {
-				s.give(other, 1000+i, d.DevAddr)
+				s.give(other, 1000+i, 1000+i, d.DevAddr)
 			}
 			for i := range each {
 				s.send(frame(d, uint32(each*round+i)))
@@ -132,7 +120,7 @@ func TestNeighbours(t *testing.T) {
 		t.Errorf("%d of 100 with a device of another address, want at most %d", got, most)
 	}
 	theirs.DevAddr = d.DevAddr
-	s.give(other, theirs.DevEUI, theirs.DevAddr)
+	s.give(other, theirs.DevEUI, theirs.DevEUI, theirs.DevAddr)
 	for tries := 0; s.customer("other").box.Stats().RightMIC == 5; tries++ {
 		if hear(1, theirs); tries > 10 {
 			t.Fatal("its own device is not heard")
@@ -144,21 +132,11 @@ func TestNeighbours(t *testing.T) {
 	s.until("the device's customer solved all 200", func() bool { return s.customer("acme").box.Stats().RightMIC == 200 })
 }
 
-// The proofs of a device are known after a restart: noise at its address, which it
-// cannot solve, does not make it a guest there.
+// The trust and the proofs of a device are known after a restart: noise at its address,
+// which it cannot solve, does not make it a guest there.
 func TestProofOutlivesTheRouter(t *testing.T) {
 	t.Parallel()
-	redis, err := queue.Open(t.Context(), redisserver.Config{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer redis.Close()
-	rows, err := table.Open(t.Context(), table.Config{URL: "sqlite::memory:"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	s := startWith(t, redis, rows, nil)
+	s := start(t, "", nil)
 	d := s.insert(acme, 0)
 	c := s.connect(acme, "upstream/")
 	s.send(frame(d, 1))
@@ -167,7 +145,7 @@ func TestProofOutlivesTheRouter(t *testing.T) {
 	s.until("it is solved", func() bool { return s.boxStats().RightMIC == 1 })
 	s.stopRouter()
 
-	s = startWith(t, redis, rows, nil)
+	s = startWith(t, s.redis, s.table, nil)
 	defer s.stopRouter()
 	c = s.connect(acme, "upstream/")
 	noise := lorawan.DemoDevice(1, 2)
@@ -175,6 +153,9 @@ func TestProofOutlivesTheRouter(t *testing.T) {
 	for i := range uint32(50) {
 		s.send(frame(noise, i))
 		u := c.upstream()
+		if len(u.Challenge) != 8 {
+			t.Fatalf("a challenge of %d entries, want 8: half of 16", len(u.Challenge))
+		}
 		c.answer(message.Answer{Transaction: u.Transaction, Reject: message.MICFailed})
 	}
 }
@@ -200,7 +181,7 @@ func TestSolvedByTwo(t *testing.T) {
 	t.Parallel()
 	s := start(t, "", func(c *Config) { c.Trust.Start = 2 })
 	d, neighbour := s.insert(acme, 0), lorawan.DemoDevice(1, 1)
-	s.give(other, neighbour.DevEUI, d.DevAddr)
+	s.give(other, neighbour.DevEUI, neighbour.DevEUI, d.DevAddr)
 	a, b, down := s.connect(acme, "upstream/"), s.connect(other, "upstream/"), s.connect(acme, "downstream/")
 	s.send(frame(d, 1))
 	u, v := a.upstream(), b.upstream()
@@ -220,7 +201,7 @@ func TestDevEUIOfAnotherCustomer(t *testing.T) {
 	t.Parallel()
 	s := start(t, "", nil)
 	d := lorawan.DemoDevice(1, 0)
-	s.give(other, d.DevEUI, 1)
+	s.give(other, d.DevEUI, d.DevEUI, 1)
 	status, answer := s.call(acme, "/api/v1/devices/insert", fmt.Sprintf(`{"DevEUI": "%v", "JoinEUI": "%v"}`, d.DevEUI, d.JoinEUI))
 	if status != http.StatusConflict || !strings.Contains(answer, "Device.AlreadyExists") || strings.Contains(answer, "other") {
 		t.Error(status, answer)

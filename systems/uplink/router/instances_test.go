@@ -4,14 +4,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"strings"
 	"testing"
 
-	"contend/internal/redisserver"
 	"contend/systems/uplink/api"
 	"contend/systems/uplink/queue"
-	"contend/systems/uplink/table"
 	"contend/systems/uplink/table/tabletest"
 )
 
@@ -43,11 +40,7 @@ func TestRoutersAndSQLite(t *testing.T) {
 		{"two on PostgreSQL", postgres, postgres, "two", false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			redis, err := queue.Open(t.Context(), redisserver.Config{}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer redis.Close()
+			redis := openRedis(t, "")
 			first, err := join(t, redis, tt.first(t), "one")
 			if err != nil {
 				t.Fatal(err)
@@ -88,17 +81,7 @@ func TestRoutersAndSQLite(t *testing.T) {
 // join has a router join the others and returns what has it leave.
 func join(t *testing.T, redis *queue.Redis, db, name string) (io.Closer, error) {
 	t.Helper()
-	rows, err := table.Open(t.Context(), table.Config{URL: db})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { rows.Close() })
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	r, err := New(t.Context(), Config{Redis: redis, Table: rows, Tokens: api.DemoTokens(), Listener: listener, Instance: name, Log: slog.New(slog.DiscardHandler)})
+	r, err := New(t.Context(), Config{Redis: redis, Table: openTable(t, db), Tokens: api.DemoTokens(), Listener: listen(t), Instance: name, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
 	}

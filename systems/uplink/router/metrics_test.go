@@ -1,28 +1,11 @@
 package router
 
 import (
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
-
-func (s *service) scrape() string {
-	s.t.Helper()
-	response, err := http.Get("http://" + s.config.Listener.Addr().String() + "/metrics")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer http.DefaultClient.CloseIdleConnections()
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		s.t.Fatalf("status %d, %v: %s", response.StatusCode, err, text)
-	}
-	return string(text)
-}
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,6 @@ import (
 	"contend/systems/uplink/lorawan"
 	"contend/systems/uplink/message"
 	"contend/systems/uplink/stream"
-	"contend/systems/uplink/table"
 	"contend/systems/uplink/table/tabletest"
 )
 
@@ -19,11 +18,7 @@ import (
 func TestCustomerMoves(t *testing.T) {
 	t.Parallel()
 	redis := openRedis(t, redistest.Start(t).URL())
-	rows, err := table.Open(t.Context(), table.Config{URL: tabletest.Start(t).Fresh(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
+	rows := openTable(t, tabletest.Start(t).Fresh(t))
 	routers := map[string]*service{}
 	for _, name := range []string{"one", "two"} {
 		s := startWith(t, redis, rows, func(c *Config) {

@@ -77,16 +77,9 @@ type orderly struct {
 
 func newOrderly(t *testing.T, n, devices int, alter func(*Config)) *orderly {
 	t.Helper()
-	o := &orderly{t: t, n: n, devices: devices, alter: alter, redis: openRedis(t, redistest.Start(t).URL())}
-	var err error
-	if o.rows, err = table.Open(t.Context(), table.Config{URL: "sqlite::memory:"}); err != nil {
-		t.Fatal(err)
-	}
+	o := &orderly{t: t, n: n, devices: devices, alter: alter, redis: openRedis(t, redistest.Start(t).URL()), rows: openTable(t, memory)}
 	o.start()
-	t.Cleanup(func() {
-		o.stop()
-		o.rows.Close()
-	})
+	t.Cleanup(o.stop)
 	for i := range devices {
 		o.insert(acme, i)
 	}
@@ -117,7 +110,7 @@ func (o *orderly) generate(c gen.Config) {
 }
 
 func (o *orderly) connect() {
-	o.arrived = receive(o.t, o.config.Listener.Addr().String(), acme, func(c *sink.Config) {
+	o.arrived = receive(o.t, o.address, acme, func(c *sink.Config) {
 		c.Expect, c.Devices = int64(o.n), o.devices
 		c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			made, err := new(net.Dialer).DialContext(ctx, network, address)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -78,11 +77,10 @@ func report(err error) int {
 
 // A process is a router that can be killed.
 type process struct {
-	t       testing.TB
-	env     string
-	address string
-	files   int
-	cmd     *exec.Cmd
+	site
+	env   string
+	files int
+	cmd   *exec.Cmd
 }
 
 // launch starts a router process and waits until it is ready.
@@ -95,7 +93,7 @@ func launch(t testing.TB, redisURL, db, name string) *process {
 func launchWith(t testing.TB, files int, redisURL, db, name string) *process {
 	t.Helper()
 	address := testenv.HeldAddress(t)
-	p := &process{t: t, address: address, files: files, env: strings.Join([]string{redisURL, db, address, name, lease.String()}, " ")}
+	p := &process{site: site{t, address}, files: files, env: strings.Join([]string{redisURL, db, address, name, lease.String()}, " ")}
 	p.start()
 	t.Cleanup(p.kill)
 	return p
@@ -112,7 +110,7 @@ func (p *process) start() {
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
-	waitFor(p.t, "the router process is ready", func() bool {
+	p.until("the router process is ready", func() bool {
 		response, err := http.Get("http://" + p.address + "/ready")
 		if err != nil {
 			return false
@@ -125,25 +123,12 @@ func (p *process) start() {
 // metrics returns what a router process has counted.
 func (p *process) metrics() string {
 	var own []string
-	for line := range strings.Lines(p.allMetrics()) {
+	for line := range strings.Lines(p.scrape()) {
 		if strings.HasPrefix(line, "contend_router_") && !strings.Contains(line, "_bucket") && !strings.HasSuffix(line, " 0\n") {
 			own = append(own, line)
 		}
 	}
 	return strings.Join(own, "")
-}
-
-func (p *process) allMetrics() string {
-	response, err := http.Get("http://" + p.address + "/metrics")
-	if err != nil {
-		return err.Error()
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err.Error()
-	}
-	return string(text)
 }
 
 // kill ends the process as kill -9 does.
@@ -160,13 +145,4 @@ func (p *process) end(by os.Signal) {
 	p.cmd.Wait()
 	p.cmd = nil
 	http.DefaultClient.CloseIdleConnections()
-}
-
-func waitFor(t testing.TB, what string, happened func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !happened(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("waited in vain until ", what)
-		}
-	}
 }

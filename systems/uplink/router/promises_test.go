@@ -83,13 +83,13 @@ func newWorld(t *testing.T, redis *redistest.Server, db string, seed uint64) *wo
 		w.customers = append(w.customers, c)
 		own := uint64(i + 1) // the seed of its devices
 		for device := range each {
-			insertOf(t, w.routers[0].address, token, own, device)
+			w.routers[0].insertOf(token, own, device)
 		}
-		waitFor(t, "the other router knows them", func() bool { return devices(t, w.routers[1].address, token) == each })
+		w.routers[1].until("it knows them, too", func() bool { return w.routers[1].devices(token) == each })
 		c.arrived = receive(t, w.routers[0].address, token, func(config *sink.Config) {
 			config.Expect, config.Devices, config.Seed, config.Dial = c.sent, each, own, w.dial(c)
 		})
-		waitFor(t, "it is connected", func() bool { return c.conn.Load() != nil })
+		w.routers[0].until("it is connected", func() bool { return c.conn.Load() != nil })
 		go func() {
 			if _, err := gen.Run(t.Context(), gen.Config{Mode: gen.Rate, N: c.sent, Pacer: pace.Constant(perSec), Seed: own, Devices: each, Add: producer.Add}); err != nil {
 				t.Error(err)

@@ -1,7 +1,6 @@
 package router
 
 import (
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,49 +14,29 @@ import (
 	"contend/systems/uplink/table"
 )
 
-// ready returns what /ready answers.
-func ready(t *testing.T, address string) (int, string) {
-	t.Helper()
-	response, err := http.Get("http://" + address + "/ready")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer http.DefaultClient.CloseIdleConnections()
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if after := response.Header.Get("Retry-After"); (after == "1") != (response.StatusCode == http.StatusServiceUnavailable) {
-		t.Errorf("status %d, Retry-After %q", response.StatusCode, after)
-	}
-	return response.StatusCode, string(text)
-}
-
 // A router is ready while it can have uplinks, and again without a restart.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
 	s := start(t, redis.URL(), nil)
-	address := s.config.Listener.Addr().String()
 	s.until("it is ready", func() bool {
-		status, text := ready(t, address)
+		status, text := s.readiness()
 		return status == http.StatusOK && text == "ready\n"
 	})
 	for range 2 {
 		redis.Kill()
 		s.until("it is not ready without Redis", func() bool {
-			status, text := ready(t, address)
+			status, text := s.readiness()
 			return status == http.StatusServiceUnavailable && text == "not ready: Redis does not answer\n"
 		})
 		redis.Restart()
-		s.until("it is ready again", func() bool { status, _ := ready(t, address); return status == http.StatusOK })
+		s.until("it is ready again", func() bool { status, _ := s.readiness(); return status == http.StatusOK })
 	}
 	if err := s.table.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s.until("it is ready without the database, and says so", func() bool {
-		status, text := ready(t, address)
+		status, text := s.readiness()
 		return status == http.StatusOK && text != "ready\n"
 	})
 }
@@ -70,7 +49,7 @@ func TestReadyWithAFullDisk(t *testing.T) {
 		s.backends.mu.Lock()
 		s.backends.looked, s.backends.redis, s.backends.database = time.Now().Add(time.Hour), true, full
 		s.backends.mu.Unlock()
-		status, text := ready(t, s.config.Listener.Addr().String())
+		status, text := s.readiness()
 		if status != http.StatusOK || !strings.Contains(text, want) || (text == "ready\n") != (full == nil) {
 			t.Errorf("%v: %d %q, want %q", full, status, text, want)
 		}
@@ -95,7 +74,7 @@ func TestReadyWhenRedisIsFull(t *testing.T) {
 		limit := strconv.Itoa(state.limit())
 		redis.Do("CONFIG", "SET", "maxmemory", limit)
 		s.until("with a limit of "+limit+": "+state.want, func() bool {
-			status, text := ready(t, s.config.Listener.Addr().String())
+			status, text := s.readiness()
 			return status == http.StatusOK && strings.Contains(text, state.want) && (text == "ready\n") == (state.want == "ready\n") &&
 				strings.Contains(s.scrape(), state.also)
 		})
@@ -105,7 +84,7 @@ func TestReadyWhenRedisIsFull(t *testing.T) {
 	}
 	redis.Do("ACL", "SETUSER", "default", "-info")
 	s.until("it says that nobody tells", func() bool {
-		status, text := ready(t, s.config.Listener.Addr().String())
+		status, text := s.readiness()
 		return status == http.StatusOK && strings.Contains(text, "may not use INFO")
 	})
 }

@@ -133,10 +133,10 @@ func (w way) run(b *testing.B, pg *tabletest.Server) {
 	}
 	w.devices = max(w.devices, 1)
 	for i := range w.devices {
-		insertAt(b, all[0].address, acme, i)
+		all[0].insert(acme, i)
 	}
 	for _, p := range all {
-		waitFor(b, "each knows the devices", func() bool { return devices(b, p.address, acme) == w.devices })
+		p.until("it knows the devices", func() bool { return p.devices(acme) == w.devices })
 	}
 	done := receive(b, all[w.socket].address, acme, func(c *sink.Config) { c.Expect, c.Devices = int64(b.N), w.devices })
 	const in, out = "total_net_input_bytes", "total_net_output_bytes"
@@ -184,7 +184,7 @@ func about(b *testing.B, section, name string, servers ...*redistest.Server) (su
 func used(b *testing.B, redis *queue.Redis, routers []*process) (spent [3]time.Duration) {
 	b.Helper()
 	for _, p := range routers {
-		_, text, found := strings.Cut(p.allMetrics(), "\nprocess_cpu_seconds_total ")
+		_, text, found := strings.Cut(p.scrape(), "\nprocess_cpu_seconds_total ")
 		line, _, _ := strings.Cut(text, "\n")
 		seconds, err := strconv.ParseFloat(line, 64)
 		if !found || err != nil {

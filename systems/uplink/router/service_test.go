@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -47,7 +46,7 @@ const tokens = "acme acme-token-0001\nother other-token-0001\nlate late-token-00
 // A service is a router on real sockets, with what it works with.
 type service struct {
 	*Router
-	t        *testing.T
+	site
 	redis    *queue.Redis
 	table    *table.Table
 	producer *queue.Producer
@@ -68,26 +67,14 @@ func bothRedis(t *testing.T, test func(t *testing.T, url string)) {
 // start starts a router. Alter may change its configuration.
 func start(t *testing.T, redisURL string, alter func(*Config)) *service {
 	t.Helper()
-	redis, err := queue.Open(t.Context(), redisserver.Config{URL: redisURL}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := table.Open(t.Context(), table.Config{URL: "sqlite::memory:"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := startWith(t, redis, rows, alter)
-	t.Cleanup(func() {
-		s.stopRouter()
-		rows.Close()
-		redis.Close()
-	})
+	s := startWith(t, openRedis(t, redisURL), openTable(t, memory), alter)
+	t.Cleanup(s.stopRouter)
 	return s
 }
 
 func startWith(t *testing.T, redis *queue.Redis, rows *table.Table, alter func(*Config)) *service {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // which the router closes
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +87,7 @@ func startWith(t *testing.T, redis *queue.Redis, rows *table.Table, alter func(*
 	if alter != nil {
 		alter(&c)
 	}
-	s := &service{t: t, redis: redis, table: rows, stopped: make(chan error, 1)}
+	s := &service{site: site{t, listener.Addr().String()}, redis: redis, table: rows, stopped: make(chan error, 1)}
 	if s.Router, err = New(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -130,49 +117,6 @@ func (s *service) stopRouter() {
 	}
 }
 
-// until waits for something that has to happen.
-func (s *service) until(what string, happened func() bool) {
-	s.t.Helper()
-	for end := time.Now().Add(patience); !happened(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			s.t.Fatal("waited in vain until ", what)
-		}
-	}
-}
-
-// call makes a call of the HTTP API and returns its status and answer.
-func (s *service) call(token, path, body string) (int, string) {
-	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://"+s.config.Listener.Addr().String()+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultTransport.RoundTrip(request)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return response.StatusCode, string(answer)
-}
-
-// insert gives a customer a demo device.
-func (s *service) insert(token string, i int) lorawan.Device {
-	s.t.Helper()
-	d := lorawan.DemoDevice(1, i)
-	body := fmt.Sprintf(`{"DevEUI": "%v", "JoinEUI": "%v", "DevAddr": "%v"}`, d.DevEUI, d.JoinEUI, d.DevAddr)
-	if status, answer := s.call(token, "/api/v1/devices/insert", body); status != http.StatusCreated {
-		s.t.Fatalf("insert: %d %s", status, answer)
-	}
-	return d
-}
-
 // frame is an uplink of a device.
 func frame(d lorawan.Device, counter uint32) []byte {
 	return lorawan.AppendUplink(nil, lorawan.Uplink{DevAddr: d.DevAddr, FCnt: counter, FPort: 1, Payload: []byte("12345678")},
@@ -196,7 +140,7 @@ func (s *service) send(frames ...[]byte) {
 type client struct {
 	net.Conn
 	from io.Reader
-	t    *testing.T
+	t    testing.TB
 }
 
 // dial opens a stream, as "upstream/"; the error is that of the handshake.
@@ -205,7 +149,7 @@ func (s *service) dial(token, path string) (*client, error) {
 	if token != "" {
 		dialer.Header = ws.HandshakeHeaderHTTP{"Authorization": {"Bearer " + token}}
 	}
-	conn, buffered, _, err := dialer.Dial(s.t.Context(), "ws://"+s.config.Listener.Addr().String()+"/api/v1/stream/"+path)
+	conn, buffered, _, err := dialer.Dial(s.t.Context(), "ws://"+s.address+"/api/v1/stream/"+path)
 	if err != nil {
 		return nil, err
 	}
@@ -302,25 +246,4 @@ func micOf(u *message.Upstream, d lorawan.Device) uint32 {
 		return 0
 	}
 	return lorawan.NewCMAC(d.NwkSKey).UplinkMIC(d.DevAddr, uint32(f.FCnt), u.PHYNoMIC)
-}
-
-// rows returns the customer's devices as the API tells them.
-func (s *service) rows(token string) []map[string]any {
-	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.config.Listener.Addr().String()+"/api/v1/devices/select", nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	response, err := http.DefaultTransport.RoundTrip(request)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	defer response.Body.Close()
-	var list []map[string]any
-	if err := json.NewDecoder(response.Body).Decode(&list); err != nil {
-		s.t.Fatal(err)
-	}
-	return list
 }

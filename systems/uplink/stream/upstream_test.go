@@ -48,33 +48,6 @@ func TestUpstream(t *testing.T) {
 	}
 }
 
-// A message with 4096 entries arrives; an acknowledgement changes the length of the next
-// list, and a reject does not.
-func TestLongChallenge(t *testing.T) {
-	box := outbox.New(outbox.Config{})
-	defer box.Close()
-	s := newService(t, Config{Outbox: func(string) *outbox.Outbox { return box }})
-	s.boxes["a"] = box
-	c := s.open("/stream/upstream/", "a")
-	answers := int64(0)
-	next := func(want int) *message.Upstream {
-		t.Helper()
-		eventually(t, "the last answer came", func() bool { return s.Stats().Answers == answers })
-		answers++
-		s.put("a", 0, 1)
-		u := c.uplink()
-		if len(u.Challenge) != want || !slices.Contains(u.Challenge, mic) {
-			t.Fatalf("%d entries, want %d", len(u.Challenge), want)
-		}
-		return u
-	}
-	c.ack(next(4096))
-	c.ack(next(2048))
-	u := next(1024)
-	c.send(ws.OpText, message.AppendAnswer(nil, &message.Answer{Transaction: u.Transaction, Reject: message.MICFailed}))
-	next(1024)
-}
-
 // Connections share the load, and no message is on two of them.
 func TestConnectionsShare(t *testing.T) {
 	s := newService(t, Config{})

@@ -93,9 +93,7 @@ func TestFailover(t *testing.T) {
 	}
 	yes, no := func(w *writer) *atomic.Int64 { return &w.yes }, func(w *writer) *atomic.Int64 { return &w.no }
 	more("all write", yes)
-	if err := primary.Crash(); err != nil {
-		t.Fatal(err)
-	}
+	primary.Crash(t)
 	more("nothing is written while there is no primary", no)
 	standby.Exec(t, "postgres", "SELECT pg_promote()")
 	promoted := time.Now()

@@ -69,6 +69,24 @@ func directly(t testing.TB, url, statement string, args ...any) {
 	}
 }
 
+// elsewhere begins a transaction on a connection that is no table's, with a statement.
+func elsewhere(t testing.TB, url, statement string) *sql.Tx {
+	t.Helper()
+	db, err := openDatabase(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.close() })
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err == nil && statement != "" {
+		_, err = tx.ExecContext(t.Context(), statement)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tx
+}
+
 // After a gap everything is read again: what came, what went, what changed.
 func TestReload(t *testing.T) {
 	t.Parallel()

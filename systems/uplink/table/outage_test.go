@@ -31,9 +31,7 @@ func TestOutage(t *testing.T) {
 	if err := create(table, "a", 7, "seven"); err != nil {
 		t.Fatal(err)
 	}
-	if err := pg.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	pg.Stop(t)
 	for name, write := range map[string]func() error{
 		"insert": func() error { _, err := table.Insert(ctx, "a", NewDevice{DevEUI: 500, JoinEUI: ptr(high)}); return err },
 		"update": func() error {
@@ -66,9 +64,7 @@ func TestOutage(t *testing.T) {
 		len(table.Select("a", Filter{Limit: -1})) != 100 || len(members(table, "a")) != 1 {
 		t.Error("look-ups depend on the database")
 	}
-	if err := pg.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	pg.Restart(t)
 	dropMeanwhile(t, url, "a", 100)
 	eventually(t, "a write succeeds", func() bool {
 		_, err := table.Insert(ctx, "a", NewDevice{DevEUI: 500, JoinEUI: ptr(high)})
@@ -116,18 +112,7 @@ func TestSilentReload(t *testing.T) {
 	fill(t, url, "a", 1000)
 	table := open(t, Config{URL: url})
 	table.db.silence = 100 * time.Millisecond
-	other, err := openDatabase(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.close()
-	locked, err := other.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := locked.ExecContext(t.Context(), "LOCK TABLE devices"); err != nil {
-		t.Fatal(err)
-	}
+	locked := elsewhere(t, url, "LOCK TABLE devices")
 	if err := table.reload(t.Context()); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "no rows for 100ms") {
 		t.Errorf("while it waits: %v", err)
 	}
@@ -148,18 +133,7 @@ func TestSilentDatabase(t *testing.T) {
 	fill(t, url, "a", 10)
 	table := open(t, Config{URL: url})
 	table.db.timeout = 100 * time.Millisecond
-	other, err := openDatabase(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.close()
-	late, err := other.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := late.ExecContext(t.Context(), "UPDATE devices SET suspended = 1 WHERE dev_eui = 1"); err != nil {
-		t.Fatal(err)
-	}
+	late := elsewhere(t, url, "UPDATE devices SET suspended = 1 WHERE dev_eui = 1")
 	if err := table.Suspend(t.Context(), 1, 1); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("a write that waits for a lock: %v", err)
 	}
@@ -183,23 +157,12 @@ func TestDroppedMeanwhile(t *testing.T) {
 	if err := create(table, "a", 7, ""); err != nil {
 		t.Fatal(err)
 	}
-	other, err := openDatabase(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.close()
-	tx, err := other.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.ExecContext(t.Context(), "DELETE FROM devices"); err != nil {
-		t.Fatal(err)
-	}
+	tx := elsewhere(t, url, "DELETE FROM devices")
 	added := make(chan error)
 	go func() { added <- table.AddToGroup(t.Context(), "a", 7, 1) }()
 	eventually(t, "the write waits", func() bool {
 		var waiting int
-		row := other.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted")
+		row := table.db.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted")
 		return row.Scan(&waiting) == nil && waiting > 0
 	})
 	if err := tx.Commit(); err != nil {

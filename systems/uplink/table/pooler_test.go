@@ -34,9 +34,7 @@ func TestPooler(t *testing.T) {
 		p.write(t, 1000)
 		eventually(t, p.mode+": both know what was written", func() bool { return p.one.Len() == 164 && same(p.one, p.other, "a") })
 	}
-	if err := pg.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	pg.Stop(t)
 	var writing sync.WaitGroup
 	for _, p := range both {
 		writing.Go(func() {
@@ -46,9 +44,7 @@ func TestPooler(t *testing.T) {
 		})
 	}
 	writing.Wait()
-	if err := pg.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	pg.Restart(t)
 	for _, p := range both {
 		dropMeanwhile(t, p.url, "a", 1, 2, 3)
 		eventually(t, p.mode+": writes succeed again", func() bool {

@@ -81,15 +81,7 @@ func TestBusyFile(t *testing.T) {
 	table := open(t, Config{URL: url})
 	created := insert(t, table, "a", 1, 1).Created.UnixMicro()
 	table.db.timeout = 200 * time.Millisecond
-	other, err := openDatabase(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.close()
-	tx, err := other.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := elsewhere(t, url, "")
 	if err := table.Suspend(t.Context(), 1, created); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("%v", err)
 	}

@@ -21,9 +21,7 @@ func (s *Server) Standby(t testing.TB) *Server {
 	if err != nil {
 		t.Fatalf("pg_basebackup: %v: %s", err, out)
 	}
-	if err := other.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	other.Restart(t)
 	s.Exec(t, "postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'")
 	s.Exec(t, "postgres", "SELECT pg_reload_conf()")
 	return other
@@ -42,12 +40,8 @@ func (s *Server) Pooler(t testing.TB, mode string) *Server {
 	settings := fmt.Sprintf("[databases]\n* = host=%s user=postgres\n[pgbouncer]\nunix_socket_dir = %s\nlisten_port = 5432\n"+
 		"auth_type = any\npool_mode = %s\nserver_login_retry = 0.05\nquery_wait_timeout = 5\ndefault_pool_size = 40\n", s.dir, p.dir, mode)
 	file := filepath.Join(p.dir, "pgbouncer.ini")
-	if err := os.WriteFile(file, []byte(settings), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.start(p.command("pgbouncer", file)); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.WriteFile(file, []byte(settings), 0o644))
+	succeed(t, p.start(p.command("pgbouncer", file)))
 	return p
 }
 
@@ -55,17 +49,13 @@ func (s *Server) Pooler(t testing.TB, mode string) *Server {
 func (s *Server) another(t testing.TB, bin string, ends syscall.Signal) *Server {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "pg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, err)
 	other := &Server{bin: bin, dir: dir}
 	t.Cleanup(func() {
 		if err := errors.Join(other.end(ends), os.RemoveAll(dir)); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := other.unprivileged(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, other.unprivileged())
 	return other
 }

@@ -67,7 +67,7 @@ func New() (*Server, error) {
 	s := &Server{bin: bin, dir: dir}
 	err = s.initialise()
 	if err == nil {
-		err = s.Restart()
+		err = s.restart()
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -97,7 +97,16 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 
 // Restart starts a stopped server, with the data that it has kept, and waits until
 // it answers.
-func (s *Server) Restart() error {
+func (s *Server) Restart(t testing.TB) { t.Helper(); succeed(t, s.restart()) }
+
+func succeed(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *Server) restart() error {
 	return s.start(s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "fsync=off"))
 }
 
@@ -137,10 +146,10 @@ func (s *Server) await() (err error) {
 }
 
 // Stop ends the server and all connections at once, as for a maintenance.
-func (s *Server) Stop() error { return s.end(syscall.SIGINT) } // a fast shutdown (PostgreSQL, 19.5)
+func (s *Server) Stop(t testing.TB) { t.Helper(); succeed(t, s.end(syscall.SIGINT)) } // a fast shutdown (PostgreSQL, 19.5)
 
 // Crash ends the server without letting it tidy up.
-func (s *Server) Crash() error { return s.end(syscall.SIGQUIT) } // an immediate shutdown
+func (s *Server) Crash(t testing.TB) { t.Helper(); succeed(t, s.end(syscall.SIGQUIT)) } // an immediate shutdown
 
 func (s *Server) end(signal syscall.Signal) error {
 	if s.cmd == nil {
@@ -155,7 +164,7 @@ func (s *Server) end(signal syscall.Signal) error {
 }
 
 // Close ends the server for ever.
-func (s *Server) Close() error { return errors.Join(s.Stop(), os.RemoveAll(s.dir)) }
+func (s *Server) Close() error { return errors.Join(s.end(syscall.SIGINT), os.RemoveAll(s.dir)) }
 
 // Socket is the path of the Unix socket.
 func (s *Server) Socket() string { return filepath.Join(s.dir, ".s.PGSQL.5432") }
@@ -179,9 +188,7 @@ func (s *Server) Fresh(t testing.TB) string {
 // Exec runs a statement in a database, on a connection of its own.
 func (s *Server) Exec(t testing.TB, database, statement string) {
 	t.Helper()
-	if err := s.do(database, statement); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.do(database, statement))
 }
 
 func (s *Server) do(database, statement string) error {
