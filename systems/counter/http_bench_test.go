@@ -9,9 +9,12 @@ import (
 	"contend/guard"
 )
 
-func newTestHandler(tb testing.TB) *handler {
+func newTestHandler(tb testing.TB) *handler { tb.Helper(); return newSharingHandler(tb, nil) }
+
+// newSharingHandler is one that shares its counter, unless that is nil.
+func newSharingHandler(tb testing.TB, shared *sharing) *handler {
 	tb.Helper()
-	h, err := newHandler(&phase{}, nil, slog.New(slog.DiscardHandler))
+	h, err := newHandler(&phase{}, shared, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -371,12 +370,7 @@ func TestMetricsAsMessages(t *testing.T) {
 // refused if and only if it is not.
 func TestNoAnswerIsUndescribed(t *testing.T) {
 	d, own, fake := readDescription(t), newTestHandler(t), &fakeShared{}
-	shared, err := newHandler(&phase{}, newSharing(fake, "redis-script"), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(shared.end)
-	shared.phase.serve()
+	shared := newSharingHandler(t, newSharing(fake, "redis-script"))
 	paths := append(slices.Collect(maps.Keys(d.Paths.Map())), "/", "/nosuch", pathDesigns, "/status/striped",
 		"/status/atomic", "/status/MUTEX", "/status/Redis-Script", "/status/a/b", "/openapi.yaml/")
 	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "nosuch"}

@@ -17,7 +17,6 @@ import (
 	"contend/systems/counter/counterpb"
 	"contend/systems/counter/redis"
 
-	"github.com/valyala/fasthttp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
@@ -327,15 +326,7 @@ func TestServesOnAGivenListener(t *testing.T) {
 }
 
 func TestSharedAnswersDoNotAllocate(t *testing.T) {
-	s := newSharing(&fakeShared{}, "redis-script")
-	h, err := newHandler(&phase{}, s, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.end()
-	h.phase.serve()
-	ctx := &fasthttp.RequestCtx{}
-	ctx.Request.SetRequestURI("/status")
+	h, ctx := newSharingHandler(t, newSharing(&fakeShared{}, "redis-script")), newGet("/status")
 	if n := testing.AllocsPerRun(100, func() {
 		ctx.Response.Reset()
 		h.serve(ctx)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -69,64 +70,32 @@ func TestTLSAndAccessList(t *testing.T) {
 	}
 }
 
-// cluster starts a cluster whose first node has all slots.
-func cluster(t *testing.T, nodes int) []*redisserver.Server {
-	t.Helper()
-	redistest.Need(t)
-	var (
-		servers []*redisserver.Server
-		hosts   []*redistest.Server
-		buses   []string
-	)
-	for range nodes {
-		buses = append(buses, testenv.HeldPort(t))
-		r := redistest.Start(t, "--cluster-enabled", "yes", "--cluster-port", buses[len(buses)-1], "--cluster-node-timeout", "20000")
-		hosts = append(hosts, r)
-		servers = append(servers, at(t, redisserver.Config{URL: r.TCP()}))
-	}
-	must(t, servers[0], "CLUSTER", "ADDSLOTSRANGE", "0", "16383")
-	for i, r := range hosts[1:] {
-		must(t, servers[i+1], "CLUSTER", "SET-CONFIG-EPOCH", fmt.Sprint(i+2))
-		_, port, _ := net.SplitHostPort(r.Addr())
-		must(t, servers[0], "CLUSTER", "MEET", "127.0.0.1", port, buses[i+1])
-	}
-	for _, server := range servers {
-		testenv.Eventually(t, "the cluster is one", func() bool {
-			info, err := raw(t, server, "CLUSTER", "INFO").ToString()
-			return err == nil && strings.Contains(info, "cluster_state:ok") &&
-				strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d", nodes))
-		})
-	}
-	return servers
-}
-
 // TestCluster moves the counter from node to node under the feet of its callers.
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	nodes := cluster(t, 2)
+	nodes := redistest.StartCluster(t, 2, false).Masters
+	server := at(t, redisserver.Config{URL: nodes[0].TCP()})
 	each(t, func(t *testing.T, design string) {
-		c := open(t, Config{Server: nodes[0], Design: design, Key: design})
+		c := open(t, Config{Server: server, Design: design, Key: design})
 		counts(t, c, 0)
-		slot, err := raw(t, nodes[0], "CLUSTER", "KEYSLOT", c.key).AsInt64()
-		if err != nil {
-			t.Fatal(err)
-		}
-		number, ids := fmt.Sprint(slot), []string{id(t, nodes[0]), id(t, nodes[1])}
-		must(t, nodes[1], "CLUSTER", "SETSLOT", number, "IMPORTING", ids[0])
-		must(t, nodes[0], "CLUSTER", "SETSLOT", number, "MIGRATING", ids[1])
+		slot := nodes[0].Do("CLUSTER", "KEYSLOT", c.key)
+		n, _ := strconv.Atoi(slot)
+		from, to := nodes[n*2/16384], nodes[1-n*2/16384]
+		id := to.Do("CLUSTER", "MYID")
+		to.Do("CLUSTER", "SETSLOT", slot, "IMPORTING", from.Do("CLUSTER", "MYID"))
+		from.Do("CLUSTER", "SETSLOT", slot, "MIGRATING", id)
 		counts(t, c, 1) // it is still there
-		host, port, _ := net.SplitHostPort(strings.TrimPrefix(nodes[1].URL(), "redis://"))
-		must(t, nodes[0], "MIGRATE", host, port, c.key, "0", "10000")
+		host, port, _ := net.SplitHostPort(to.Addr())
+		from.Do("MIGRATE", host, port, c.key, "0", "10000")
 		if design != "redis-naive" { // it has no connection that follows ASK
 			counts(t, c, 2)
 		} else if _, err := c.Add(t.Context(), 1); !errors.Is(err, ErrUnavailable) {
 			t.Errorf("on its way: %v, want %v", err, ErrUnavailable)
 		} else {
-			must(t, nodes[0], "CLUSTER", "SETSLOT", number, "STABLE")
+			from.Do("CLUSTER", "SETSLOT", slot, "STABLE")
 		}
-		for _, node := range []int{1, 0} {
-			must(t, nodes[node], "CLUSTER", "SETSLOT", number, "NODE", ids[1])
-		}
+		to.Do("CLUSTER", "SETSLOT", slot, "NODE", id)
+		from.Do("CLUSTER", "SETSLOT", slot, "NODE", id)
 		testenv.Eventually(t, "it works at its new place", func() bool {
 			_, err := c.Add(t.Context(), 1)
 			if err != nil && !errors.Is(err, ErrUnavailable) {
@@ -144,22 +113,12 @@ func TestCluster(t *testing.T) {
 	})
 }
 
-func id(t *testing.T, server *redisserver.Server) string {
-	t.Helper()
-	text, err := raw(t, server, "CLUSTER", "MYID").ToString()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
 // TestSentinel: when the master dies, the counter goes on at the replica that takes
 // its place.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	master := redistest.Start(t)
-	host, port, _ := net.SplitHostPort(master.Addr())
-	replica := redistest.Start(t, "--replicaof", host+" "+port)
+	replica := redistest.StartReplica(t, master)
 	sentinel := redistest.StartSentinel(t, master)
 	server := at(t, redisserver.Config{URL: "redis://" + sentinel + "?master_set=" + redistest.SentinelSet})
 	var counters []*Counter

@@ -99,13 +99,13 @@ func TestALeaseOnAServerThatIsAway(t *testing.T) {
 func TestALostLease(t *testing.T) {
 	t.Parallel()
 	r := openURL(t, redistest.Start(t).URL())
-	long := func(name string) IntakeConfig { return IntakeConfig{Instance: name, Lease: 20 * time.Second} }
-	a, _ := startIntake(t, r, long("a"), true)
+	slow := func(name string) IntakeConfig { return IntakeConfig{Instance: name, Lease: 20 * time.Second} }
+	a, _ := startIntake(t, r, slow("a"), true)
 	until(t, "the first has all partitions", func() bool { return len(partitionsOf(a)) == defaultPartitions })
 	a.in.parts[1].begin() // it handles what it read
 	done := sync.OnceFunc(a.in.parts[1].end)
 	t.Cleanup(done)
-	b, _ := startIntake(t, r, long("b"), true)
+	b, _ := startIntake(t, r, slow("b"), true)
 	until(t, "the second has the others", func() bool { return slices.Equal(partitionsOf(b), []int{3, 5, 7}) })
 	for range 50 {
 		for _, key := range []string{keyLease + "1", keyInstance + "a"} {

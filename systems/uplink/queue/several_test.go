@@ -21,6 +21,9 @@ func soon(name string) IntakeConfig {
 	return IntakeConfig{Instance: name, Lease: 500 * time.Millisecond}
 }
 
+// long is one whose silence nobody notices.
+func long(name string) IntakeConfig { return IntakeConfig{Instance: name, Lease: time.Hour} }
+
 func partitionsOf(c *collector) []int {
 	list := c.in.Stats().Partitions
 	slices.Sort(list)
@@ -85,13 +88,8 @@ func TestEntriesOfADeadInstanceAreClaimed(t *testing.T) {
 
 // The entries that an instance had in hand when it left come again at once, however long leases are.
 func TestEntriesOfAnInstanceThatLeft(t *testing.T) {
-	long := func(name string) IntakeConfig {
-		return IntakeConfig{Instance: name, Lease: time.Hour}
-	}
-	eachRedis(t, func(t *testing.T, r *Redis) {
-		if r.Embedded() {
-			return // nothing is left of it
-		}
+	t.Parallel()
+	eachRealRedis(t, func(t *testing.T, r *Redis) { // of the embedded one nothing is left
 		const n = 1200
 		left, err := NewIntake(t.Context(), r, long("left"))
 		if err != nil {
@@ -126,34 +124,24 @@ func TestEntriesOfAnInstanceThatLeft(t *testing.T) {
 
 // One of two that read a customer's stream takes over what a third had in hand.
 func TestOneTakesOverWhatWasLeft(t *testing.T) {
-	long := func(name string) IntakeConfig {
-		return IntakeConfig{Instance: name, Lease: time.Hour}
-	}
-	eachRedis(t, func(t *testing.T, r *Redis) {
-		if r.Embedded() {
-			return // nothing is left of it
-		}
+	t.Parallel()
+	eachRealRedis(t, func(t *testing.T, r *Redis) { // of the embedded one nothing is left
 		const n = 3000
-		receive := func(name string) (*collector, func()) {
+		reader := func(name string) (*collector, func()) {
 			c, stop := startIntake(t, r, long(name), false)
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error, 1)
-			go func() { done <- c.in.Receive(ctx, "acme", c.handle) }()
-			return c, func() {
-				cancel()
-				if err := <-done; err != nil {
-					t.Error(err)
-				}
+			got, end := receive(t, c, "acme")
+			return got, func() {
+				end()
 				stop()
 			}
 		}
-		left, leave := receive("left")
+		left, leave := reader("left")
 		for i := range n / 500 {
 			forward(t, left.in, "acme", frames(500*i, 500*(i+1)))
 		}
 		until(t, "it read all", func() bool { return left.count() == n })
-		a, _ := receive("a")
-		b, _ := receive("b")
+		a, _ := reader("a")
+		b, _ := reader("b")
 		leave()
 		until(t, "all arrives", func() bool {
 			a.in.wakeKeeper()

@@ -293,55 +293,6 @@ func TestDatabaseIsAway(t *testing.T) {
 	p.until("nothing is away", func() bool { _, text := p.readiness(); return text == "ready\n" })
 }
 
-// Ten kinds of frames that are none, and entries that are not even entries, are set
-// aside and counted while good uplinks flow.
-func TestMalformed(t *testing.T) {
-	t.Parallel()
-	redistest.Need(t)
-	s := start(t, redisserver.Managed, func(c *Config) { c.Trust.Start = 2; c.Dedup.Window = 0 })
-	s.insert(acme, 0)
-	const n = 2000
-	done := receive(t, s.address, acme, func(c *sink.Config) { c.Expect = n })
-	sent := generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n, Malformed: 1})
-	if r := <-done; sent.Malformed != n || r.Distinct != n || r.Lost != 0 {
-		t.Errorf("%d malformed sent; %s", sent.Malformed, account(r))
-	}
-	s.until("all malformed ones are set aside", func() bool {
-		sum := uint64(0)
-		for _, count := range s.intake.Stats().Malformed {
-			sum += count
-		}
-		return sum == n
-	})
-	if kinds := s.intake.Stats().Malformed; len(kinds) < 4 {
-		t.Errorf("they are told apart as %v", kinds)
-	}
-}
-
-// With deduplication off the sink's account is exact, with it on the router's.
-func TestDuplicatesAndReordering(t *testing.T) {
-	t.Parallel()
-	bothRedis(t, func(t *testing.T, url string) {
-		for _, window := range []time.Duration{0, time.Hour} {
-			s := start(t, url, func(c *Config) { c.Trust.Start = 2; c.Dedup.Window = window })
-			s.insert(acme, 0)
-			const n = 5000
-			done := receive(t, s.address, acme, func(c *sink.Config) { c.Expect = n })
-			sent := generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n, Duplicates: 0.01, Reorder: 0.01})
-			r := <-done
-			wanted, suppressed := sent.Duplicates, int64(0)
-			if window > 0 {
-				wanted, suppressed = 0, sent.Duplicates
-			}
-			if r.Distinct != n || r.Duplicated != wanted || r.Reordered != sent.Reordered || s.fates[duplicate].Load() != suppressed {
-				t.Errorf("window %v: sent %+v; the sink has %d, %d duplicated, %d reordered; the router suppressed %d", window, sent.Counts,
-					r.Distinct, r.Duplicated, r.Reordered, s.fates[duplicate].Load())
-			}
-			s.stopRouter()
-		}
-	})
-}
-
 // A customer who is away for 6000 uplinks gets the 5000 that may wait; the counters
 // say how many more there were, exactly.
 func TestBacklog(t *testing.T) {

@@ -42,21 +42,15 @@ func TestPair(t *testing.T) {
 				_ = ws.WriteFrame(conn, ws.NewPingFrame([]byte("are you there")))
 			}
 		}
-		generated, err := gen.Run(t.Context(), gen.Config{
+		generated := generate(t, gen.Config{
 			Mode: gen.Flat, N: tt.n, Seed: seed, Devices: devices, Gateways: 2,
 			Duplicates: 0.05, Reorder: 0.05, JoinRequests: 0.05, Malformed: 0.05, Add: router.add,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		var notices []string
-		r, err := Run(within(t), Config{
+		r := run(within(t), t, Config{
 			URL: router.url, Token: "demo", Seed: seed, Devices: devices, Expect: tt.n, Pool: tt.pool,
 			Notice: func(line string) { notices = append(notices, line) },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		checkAccount(t, r, generated)
 		right, wrong, rejects := router.answers()
 		if int64(right) != r.Messages || wrong != 0 || len(rejects) != 0 || int64(router.malformed) != generated.Malformed {
@@ -129,14 +123,8 @@ func TestCountersBeyond16Bits(t *testing.T) {
 func TestReconnect(t *testing.T) {
 	router := startRouter(t, 2, 1)
 	router.cut = 200
-	g, err := gen.Run(t.Context(), gen.Config{Mode: gen.Flat, N: 1000, Seed: 2, Add: router.add})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Run(within(t), Config{URL: router.url, Seed: 2, FirstRetry: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := generate(t, gen.Config{Mode: gen.Flat, N: 1000, Seed: 2, Add: router.add})
+	r := run(within(t), t, Config{URL: router.url, Seed: 2, FirstRetry: time.Millisecond})
 	if r.Distinct != g.Uplinks || r.Lost != 0 || r.Connections != 2 || r.Reordered != 0 || r.LastError == "" {
 		t.Errorf("the account is %+v", r)
 	}
@@ -208,10 +196,7 @@ func TestUnsolvedAndForeign(t *testing.T) {
 		}
 		return []uint32{mic, mic + 1}
 	}
-	g, err := gen.Run(t.Context(), gen.Config{Mode: gen.Flat, N: 300, Seed: 4, Devices: 3, Add: router.add})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := generate(t, gen.Config{Mode: gen.Flat, N: 300, Seed: 4, Devices: 3, Add: router.add})
 	router.between = func(conn net.Conn, n int) {
 		if n == 50 {
 			_ = ws.WriteFrame(conn, ws.NewTextFrame([]byte(`{"ProtocolVersion":1}`)))
@@ -219,10 +204,7 @@ func TestUnsolvedAndForeign(t *testing.T) {
 	}
 	// The sink has two of the three devices. Messages 10, 20, … are not solvable;
 	// number n is of device (n−1) mod 3, so a third of those 30 is also foreign.
-	r, err := Run(within(t), Config{URL: router.url, Seed: 4, Devices: 2, Expect: 180, Idle: 20 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := run(within(t), t, Config{URL: router.url, Seed: 4, Devices: 2, Expect: 180, Idle: 20 * time.Second})
 	_, wrong, rejects := router.answers()
 	if r.Distinct != 180 || r.Unsolved != 20 || r.Foreign != 100 || r.Malformed != 1 || wrong != 0 ||
 		rejects[message.MICFailed] != 20 || rejects[message.RejectOther] != 100 || r.Messages != g.Entries+1 {
@@ -233,13 +215,8 @@ func TestUnsolvedAndForeign(t *testing.T) {
 // Without acks nothing is answered, and the run ends after the end marker.
 func TestNoAck(t *testing.T) {
 	router := startRouter(t, 6, 2)
-	if _, err := gen.Run(t.Context(), gen.Config{Mode: gen.Flat, N: 200, Seed: 6, Devices: 2, Add: router.add}); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Run(within(t), Config{URL: router.url, Seed: 6, Devices: 2, NoAck: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	generate(t, gen.Config{Mode: gen.Flat, N: 200, Seed: 6, Devices: 2, Add: router.add})
+	r := run(within(t), t, Config{URL: router.url, Seed: 6, Devices: 2, NoAck: true})
 	router.mu.Lock()
 	defer router.mu.Unlock()
 	if r.Distinct != 200 || r.Lost != 0 || router.right+router.wrong+len(router.rejects) != 0 {
@@ -251,14 +228,9 @@ func TestNoAck(t *testing.T) {
 func TestLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		router := newRouter(t, 8, 1)
-		if _, err := gen.Run(t.Context(), gen.Config{Mode: gen.Flat, N: 90, Seed: 8, Add: router.add}); err != nil {
-			t.Fatal(err)
-		}
+		generate(t, gen.Config{Mode: gen.Flat, N: 90, Seed: 8, Add: router.add})
 		start := time.Now()
-		r, err := Run(t.Context(), Config{URL: router.url, Dial: router.dial, Seed: 8, Expect: 100, Idle: 7 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := run(t.Context(), t, Config{URL: router.url, Dial: router.dial, Seed: 8, Expect: 100, Idle: 7 * time.Second})
 		if r.Distinct != 90 || r.Lost != 10 || r.Load.Planned != 100 || r.Load.Unfinished != 10 || r.Load.Failed != 0 {
 			t.Errorf("%+v, result %+v", r, r.Load)
 		}
@@ -307,10 +279,7 @@ func TestTimes(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		r, err := Run(t.Context(), Config{URL: router.url, Dial: router.dial, Seed: 8, Expect: 30})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := run(t.Context(), t, Config{URL: router.url, Dial: router.dial, Seed: 8, Expect: 30})
 		// Due every 20 ms; a write takes 30 ms, so they begin at 0, 30, 60 … ms with what is
 		// due by then: lags are 0, then 10, 20 and 0 ms again and again. The last uplink, due
 		// at 580 ms, is sent at 600 ms and arrives at 630 ms.
@@ -360,10 +329,7 @@ func TestRateInADocument(t *testing.T) {
 		}
 		done <- g
 	}()
-	r, err := Run(within(t), Config{URL: router.url, Seed: 9, Expect: 400, Pacer: pacer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := run(within(t), t, Config{URL: router.url, Seed: 9, Expect: 400, Pacer: pacer})
 	g := <-done
 	checkAccount(t, r, g)
 	l := r.Load
@@ -404,9 +370,7 @@ func TestInterrupted(t *testing.T) {
 		}
 		r <- result
 	}()
-	if _, err := gen.Run(t.Context(), gen.Config{Mode: gen.Flat, N: 50, Seed: 1, Add: router.add}); err != nil {
-		t.Fatal(err)
-	}
+	generate(t, gen.Config{Mode: gen.Flat, N: 50, Seed: 1, Add: router.add})
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
 		router.mu.Lock()
 		all := router.right == 51

@@ -48,13 +48,8 @@ func TestHowManyWereSent(t *testing.T) {
 				}
 				return nil
 			}
-			if _, err := gen.Run(t.Context(), gen.Config{Mode: gen.Flat, N: 9, Seed: 8, Devices: tt.devices, Add: add}); err != nil {
-				t.Fatal(err)
-			}
-			r, err := Run(t.Context(), Config{URL: router.url, Dial: router.dial, Seed: 8, Devices: tt.devices + tt.more, Expect: tt.expect})
-			if err != nil {
-				t.Fatal(err)
-			}
+			generate(t, gen.Config{Mode: gen.Flat, N: 9, Seed: 8, Devices: tt.devices, Add: add})
+			r := run(t.Context(), t, Config{URL: router.url, Dial: router.dial, Seed: 8, Devices: tt.devices + tt.more, Expect: tt.expect})
 			if n != 10 || r.Distinct != int64(tt.through) || r.Load.Planned != tt.planned || r.Lost != tt.lost || r.AtLeast != tt.atLeast || r.Silent != tt.silent {
 				t.Errorf("%s: %d of %d arrived, %d lost, at least: %v, %d silent; want %+v", name, r.Distinct, r.Load.Planned, r.Lost, r.AtLeast, r.Silent, tt)
 			}

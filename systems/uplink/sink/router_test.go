@@ -13,6 +13,7 @@ import (
 
 	"github.com/gobwas/ws"
 
+	"contend/systems/uplink/gen"
 	"contend/systems/uplink/lorawan"
 	"contend/systems/uplink/message"
 )
@@ -285,6 +286,25 @@ func (r *fakeRouter) answers() (right, wrong int, rejects map[message.Reject]int
 		r.t.Errorf("%d messages are not answered, %d not sent", len(r.open), len(r.waiting))
 	}
 	return r.right, r.wrong, r.rejects
+}
+
+// generate and run are a generator and a sink that have to work.
+func generate(t *testing.T, c gen.Config) *gen.Result {
+	t.Helper()
+	r, err := gen.Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func run(ctx context.Context, t *testing.T, c Config) *Result {
+	t.Helper()
+	r, err := Run(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // within is a context that ends long after a test should have.
