@@ -369,14 +369,3 @@ func TestReport(t *testing.T) {
 		t.Errorf("error %v, report\n%s\nwant\n%s", err, &b, want)
 	}
 }
-
-func BenchmarkMake(b *testing.B) {
-	b.ReportAllocs()
-	m := newMaker(Config{Mode: Flat, N: math.MaxInt64}.withDefaults())
-	for b.Loop() {
-		m.make(message.Stamp{At: time.Now()})
-		if len(m.list) == 128 {
-			m.list = m.list[:0]
-		}
-	}
-}

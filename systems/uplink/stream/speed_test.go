@@ -1,19 +1,14 @@
 package stream
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"io"
 	"net"
-	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"contend/systems/uplink/lorawan"
 	"contend/systems/uplink/message"
-	"contend/systems/uplink/outbox"
 
 	"github.com/gobwas/ws"
 )
@@ -117,92 +112,5 @@ func TestAnswersInBatches(t *testing.T) {
 	handle()
 	if allocs := testing.AllocsPerRun(100, handle); allocs > 0 || source.answers != n*calls {
 		t.Errorf("%v allocations, %d answers in %d calls", allocs, source.answers, calls)
-	}
-}
-
-func BenchmarkWrite(b *testing.B) {
-	c, _, _ := newSpeedConn(2)
-	defer c.cancel()
-	b.ReportAllocs()
-	for b.Loop() {
-		_ = c.writeOnce() // discarded
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(c.server.Stats().Sent), "ns/uplink")
-}
-
-func BenchmarkHandle(b *testing.B) {
-	c, source, _ := newSpeedConn(2)
-	defer c.cancel()
-	c.reader = newReader(repeated(answers(400)), nil)
-	b.ReportAllocs()
-	for b.Loop() {
-		_, _ = c.reader.Fill() // it never fails
-		_, _, _ = c.handle()   // tested above
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(source.answers), "ns/answer")
-}
-
-// BenchmarkStream is the whole way over a socket, with the outbox and a client
-// that finds transactions without parsing and answers what one read brought with
-// one write.
-func BenchmarkStream(b *testing.B) {
-	const ahead = 20_000 // uplinks under way
-	done := make(chan struct{})
-	room := make(chan struct{}, ahead/256) // batches that may be put
-	var answered atomic.Int64
-	box := outbox.New(outbox.Config{Trust: outbox.TrustConfig{Start: 2}, Settled: func(u []*message.Uplink, _ outbox.Outcome) {
-		before := answered.Add(int64(len(u))) - int64(len(u))
-		for range (before+int64(len(u)))/256 - before/256 {
-			<-room
-		}
-		if before+int64(len(u)) == int64(b.N) {
-			close(done)
-		}
-	}})
-	defer box.Close()
-	s := newService(b, Config{Outbox: func(string) *outbox.Outbox { return box }})
-	c := s.open("/stream/upstream/", "a")
-	c.must(c.SetDeadline(time.Time{}))
-	go answerAll(c.from, c.Conn)
-	b.ReportAllocs()
-	b.ResetTimer()
-	uplink := &message.Uplink{PHY: []byte{0x40, 0xda, 0x1b, 1, 0x26, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 3, 4}}
-	batch := slices.Repeat([]outbox.Message{{Uplink: uplink, Candidates: []outbox.Candidate{{DevEUI: device}}}}, 256)
-	for n := 0; n < b.N; n += 256 {
-		if n+256 <= b.N {
-			room <- struct{}{}
-		}
-		box.Put(batch[:min(256, b.N-n)])
-	}
-	<-done
-}
-
-// answerAll answers uplinks of generation A, with a mask of zeros.
-func answerAll(from *bufio.Reader, to io.Writer) {
-	const begin, end = `{"ProtocolVersion":1,"TransactionID":`, `,"DevEUI":11249791761593666359,"MIC":16909060}`
-	var out []byte
-	scratch := make([]byte, ws.MaxHeaderSize)
-	for {
-		h, err := ws.ReadHeaderBuffer(from, scratch)
-		if err != nil {
-			return
-		}
-		data, err := from.Peek(int(h.Length))
-		if err != nil {
-			return
-		}
-		if text, ok := bytes.CutPrefix(data, []byte(begin)); ok {
-			transaction := text[:bytes.IndexByte(text, ',')]
-			out = append(out, 0x81, 0x80|byte(len(begin)+len(transaction)+len(end)), 0, 0, 0, 0)
-			out = append(append(append(out, begin...), transaction...), end...)
-		}
-		_, _ = from.Discard(len(data)) // they have arrived
-		if from.Buffered() > 0 {
-			continue
-		}
-		if _, err := to.Write(out); err != nil {
-			return
-		}
-		out = out[:0]
 	}
 }

@@ -161,35 +161,3 @@ func BenchmarkDevices(b *testing.B) {
 		}
 	})
 }
-
-// BenchmarkOneDevice is the published benchmark's table.
-func BenchmarkOneDevice(b *testing.B) {
-	x, _ := filled(1)
-	table := &Table{index: x}
-	defer cpu(b)()
-	b.RunParallel(func(pb *testing.PB) {
-		var rows []Row
-		for pb.Next() {
-			rows = table.ByAddr(rows[:0], nthAddr(0))
-		}
-	})
-}
-
-// BenchmarkOpen reads a table of a million rows.
-func BenchmarkOpen(b *testing.B) {
-	for _, database := range backends() {
-		b.Run(database.name, func(b *testing.B) {
-			url := database.fresh(b)
-			fill(b, url, "a", 1_000_000)
-			for b.Loop() {
-				table, err := Open(b.Context(), Config{URL: url})
-				if err != nil {
-					b.Fatal(err)
-				}
-				if err := table.Close(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
