@@ -151,24 +151,6 @@ type panicking struct{ guarded }
 
 func (panicking) increment(int64) (change, error) { panic("planted") }
 
-func TestPanicIs500(t *testing.T) {
-	s := start(t, httpOnly(), func(s *Server) {
-		r := s.sides[0].(*httpSide).handler.routes[pathMutex]
-		r.own = panicking{r.own}
-	})
-	resp, body := fetch(t, "GET", s.url("/statusV2"))
-	if resp.StatusCode != 500 || body != `{"error":"internal fault"}` {
-		t.Errorf("%s %s", resp.Status, body)
-	}
-	if resp, _ := fetch(t, "GET", s.url("/status")); resp.StatusCode != 200 {
-		t.Errorf("after a panic: %s", resp.Status)
-	}
-	const counted = `contend_counter_http_requests_total{code="500",path="/statusV2"} 1`
-	if _, body := fetch(t, "GET", s.url("/metrics")); !strings.Contains(body, counted) {
-		t.Errorf("/metrics lacks %q", counted)
-	}
-}
-
 func TestClosedGuardIs503(t *testing.T) {
 	h := newTestHandler(t)
 	_ = h.routes[pathAtomic].own.Close()

@@ -71,7 +71,7 @@ func TestOpenWithoutRedis(t *testing.T) {
 	each(t, func(t *testing.T, design string) {
 		r := redistest.Start(t)
 		r.Kill()
-		var log lines
+		var log testenv.Log
 		c := open(t, Config{Server: at(t, redisserver.Config{URL: r.URL()}), Design: design,
 			Log: slog.New(slog.NewTextHandler(&log, nil))})
 		if err := c.Ready(); !errors.Is(err, ErrUnavailable) {
@@ -85,28 +85,10 @@ func TestOpenWithoutRedis(t *testing.T) {
 		if value, err := c.Add(t.Context(), 1); err != nil || value != 1 {
 			t.Errorf("%d, %v, want 1", value, err)
 		}
-		if got := log.text(); strings.Count(got, "redis is away") != 1 || strings.Count(got, "redis answers again") != 1 {
+		if got := log.String(); strings.Count(got, "redis is away") != 1 || strings.Count(got, "redis answers again") != 1 {
 			t.Errorf("log:\n%s", got)
 		}
 	})
-}
-
-// lines is a log.
-type lines struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // TestHalfOpen: the way to Redis swallows everything without an error.

@@ -68,7 +68,7 @@ func TestWhoMayNotAskForTheMemory(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if text := log.text.String(); strings.Count(text, "may not use INFO") != 1 {
+	if text := log.String(); strings.Count(text, "may not use INFO") != 1 {
 		t.Error(text)
 	}
 	server.Do("ACL", "SETUSER", "default", "+info")

@@ -150,10 +150,7 @@ func forward(t *testing.T, in *Intake, customer string, uplinks []*message.Uplin
 }
 
 // A journal is the log of a Redis' clients.
-type journal struct {
-	sync.Mutex
-	text strings.Builder
-}
+type journal struct{ testenv.Log }
 
 func journalOf(r *Redis) *journal {
 	j := &journal{}
@@ -161,18 +158,10 @@ func journalOf(r *Redis) *journal {
 	return j
 }
 
-func (j *journal) Write(p []byte) (int, error) {
-	j.Lock()
-	defer j.Unlock()
-	return j.text.Write(p)
-}
-
 // failed are the lines with an error other than a reply that was late, as replies are on a busy machine.
 func (j *journal) failed() []string {
-	j.Lock()
-	defer j.Unlock()
 	late := regexp.MustCompile(`(\\n)?[^"\\]*` + context.DeadlineExceeded.Error()) // of errors that were joined
-	return regexp.MustCompile(`.* error="?[^"\n].*`).FindAllString(late.ReplaceAllString(j.text.String(), ""), -1)
+	return regexp.MustCompile(`.* error="?[^"\n].*`).FindAllString(late.ReplaceAllString(j.String(), ""), -1)
 }
 
 // A collector is a handler that counts what it is given.

@@ -6,13 +6,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/gobwas/ws"
 	"github.com/gobwas/ws/wsutil"
 
+	"contend/internal/testenv"
 	"contend/systems/uplink/lorawan"
 	"contend/systems/uplink/message"
 	"contend/systems/uplink/outbox"
@@ -177,7 +177,7 @@ func TestFates(t *testing.T) {
 // A device whose challenges are answered with wrong MICs is suspended: its frames are counted and not sent.
 func TestSuspension(t *testing.T) {
 	t.Parallel()
-	said := new(lines)
+	said := new(testenv.Log)
 	s := start(t, "", func(c *Config) { c.Trust.FailureLimit = 3; c.Log = slog.New(slog.NewTextHandler(said, nil)) })
 	d := s.insert(acme, 0)
 	c := s.connect(acme, "upstream/")
@@ -187,8 +187,8 @@ func TestSuspension(t *testing.T) {
 		c.answer(message.Answer{Transaction: u.Transaction, DevEUI: d.DevEUI, MIC: micOf(&u, d) ^ 1})
 	}
 	s.until("the row is marked", func() bool { r, _ := s.table.ByDevEUI(d.DevEUI); return r.Suspended })
-	if line := said.with("suspended"); !strings.Contains(line, "customer=acme DevEUI="+d.DevEUI.String()+" failures=4") {
-		t.Errorf("the log says %q; want who, and how many failures", line)
+	if want := "customer=acme DevEUI=" + d.DevEUI.String() + " failures=4"; !strings.Contains(said.String(), want) {
+		t.Errorf("the log says %q; want who, and how many failures", said)
 	}
 	s.send(frame(d, 9))
 	s.until("the next is counted", func() bool { return s.fates[suspended].Load() == 1 })
@@ -201,30 +201,6 @@ func TestSuspension(t *testing.T) {
 	u := c.upstream()
 	c.solve(&u, d)
 	s.until("it is solved", func() bool { return s.boxStats().RightMIC == 1 })
-}
-
-// lines is a log.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-// with returns the first line with a text.
-func (l *lines) with(text string) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range strings.Lines(l.text.String()) {
-		if strings.Contains(line, text) {
-			return line
-		}
-	}
-	return ""
 }
 
 // remake drops the demo device and inserts it again, which lifts a suspension.

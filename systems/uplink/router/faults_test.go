@@ -183,15 +183,7 @@ func TestSinkIsCutOff(t *testing.T) {
 	const cuts = 2 // the sink waits 5 s after the second
 	var now atomic.Pointer[conn]
 	done := receive(t, p.address, acme, func(c *sink.Config) {
-		c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := new(net.Dialer).DialContext(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			cut := &conn{Conn: c}
-			now.Store(cut)
-			return cut, nil
-		}
+		c.Dial = func(ctx context.Context, _, address string) (net.Conn, error) { return dialTo(ctx, address, &now) }
 	})
 	cut := func() {
 		var busy *conn
@@ -208,6 +200,17 @@ func TestSinkIsCutOff(t *testing.T) {
 	if result != nil && result.Connections < 1+cuts {
 		t.Errorf("%d connections, want one more after each of %d cuts", result.Connections, cuts)
 	}
+}
+
+// dialTo connects a sink, and notes its connection.
+func dialTo(ctx context.Context, address string, now *atomic.Pointer[conn]) (net.Conn, error) {
+	made, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	cut := &conn{Conn: made}
+	now.Store(cut)
+	return cut, nil
 }
 
 // A conn counts what it receives.

@@ -112,15 +112,7 @@ func (o *orderly) generate(c gen.Config) {
 func (o *orderly) connect() {
 	o.arrived = receive(o.t, o.address, acme, func(c *sink.Config) {
 		c.Expect, c.Devices = int64(o.n), o.devices
-		c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			made, err := new(net.Dialer).DialContext(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			cut := &conn{Conn: made}
-			o.conn.Store(cut)
-			return cut, nil
-		}
+		c.Dial = func(ctx context.Context, _, address string) (net.Conn, error) { return dialTo(ctx, address, &o.conn) }
 	})
 	o.until("the sink is connected", func() bool { return o.customer("acme").here() })
 }

@@ -101,15 +101,12 @@ func newWorld(t *testing.T, redis *redistest.Server, db string, seed uint64) *wo
 
 // dial connects a customer to where it was, or else to the other router.
 func (w *world) dial(c *sometimes) func(context.Context, string, string) (net.Conn, error) {
-	return func(ctx context.Context, network, _ string) (net.Conn, error) {
-		made, err := new(net.Dialer).DialContext(ctx, network, w.routers[c.at.Load()].address)
+	return func(ctx context.Context, _, _ string) (net.Conn, error) {
+		made, err := dialTo(ctx, w.routers[c.at.Load()].address, &c.conn)
 		if err != nil {
 			c.at.Store(1 - c.at.Load())
-			return nil, err
 		}
-		cut := &conn{Conn: made}
-		c.conn.Store(cut)
-		return cut, nil
+		return made, err
 	}
 }
 

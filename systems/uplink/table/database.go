@@ -198,21 +198,21 @@ type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// queryEntries returns what a statement returns.
-func queryEntries(ctx context.Context, q queryer, statement string, args ...any) (entries []entry, err error) {
+// query returns what scan makes of each row.
+func query[T any](ctx context.Context, q queryer, scan func(*sql.Rows) (T, error), statement string, args ...any) (list []T, err error) {
 	rows, err := q.QueryContext(ctx, statement, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		e, err := scan(rows)
+		v, err := scan(rows)
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, e)
+		list = append(list, v)
 	}
-	return entries, rows.Err()
+	return list, rows.Err()
 }
 
 func scan(rows *sql.Rows) (e entry, err error) {
@@ -235,17 +235,10 @@ func scan(rows *sql.Rows) (e entry, err error) {
 func (db *database) devicesOf(ctx context.Context, c Customer) (euis []lorawan.EUI, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	rows, err := db.QueryContext(ctx, "SELECT dev_eui FROM devices WHERE customer = $1", string(c))
-	if err != nil {
-		return nil, classified(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var eui int64
-		if err := rows.Scan(&eui); err != nil {
-			return nil, classified(err)
-		}
-		euis = append(euis, lorawan.EUI(eui))
-	}
-	return euis, classified(rows.Err())
+	euis, err = query(ctx, db, func(rows *sql.Rows) (eui lorawan.EUI, err error) {
+		var n int64
+		err = rows.Scan(&n)
+		return lorawan.EUI(n), err
+	}, "SELECT dev_eui FROM devices WHERE customer = $1", string(c))
+	return euis, classified(err)
 }

@@ -212,7 +212,7 @@ func (t *Table) write(ctx context.Context, w write) ([]entry, error) {
 	defer release()
 	var rows []entry
 	err = t.db.transaction(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
-		if rows, err = queryEntries(ctx, tx, w.statement, w.args...); err != nil {
+		if rows, err = query(ctx, tx, scan, w.statement, w.args...); err != nil {
 			return err
 		}
 		return t.tell(ctx, tx, t.devicesChanged(rows))

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"contend/internal/testenv"
 	"contend/systems/uplink/lorawan"
 	"contend/systems/uplink/table/tabletest"
 )
@@ -238,9 +238,8 @@ func TestDeafness(t *testing.T) {
 	t.Parallel()
 	pg := postgres(t)
 	heard := listener(t, pg.Fresh(t))
-	var mu sync.Mutex
-	var log bytes.Buffer
-	heard.config.Log = slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, nil))
+	var log testenv.Log
+	heard.config.Log = slog.New(slog.NewTextHandler(&log, nil))
 	if err := heard.db.listenAt(pg.Fresh(t)); err != nil { // another one
 		t.Fatal(err)
 	}
@@ -248,24 +247,9 @@ func TestDeafness(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan *pgx.Conn)
 	go func() { ended <- heard.resubscribe(ctx) }()
-	eventually(t, "it is said twice", func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return strings.Count(log.String(), ErrDeaf.Error()) > 1
-	})
+	eventually(t, "it is said twice", func() bool { return strings.Count(log.String(), ErrDeaf.Error()) > 1 })
 	stop()
 	if conn := <-ended; conn != nil {
 		t.Error("it counts as heard")
 	}
-}
-
-type lockedWriter struct {
-	mu *sync.Mutex
-	to *bytes.Buffer
-}
-
-func (w lockedWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.to.Write(p)
 }

@@ -106,7 +106,7 @@ func (t *Table) refreshDevices(ctx context.Context, euis []lorawan.EUI) error {
 	defer release()
 	ctx, cancel := context.WithTimeout(ctx, t.db.timeout)
 	defer cancel()
-	found, err := queryEntries(ctx, t.db, "SELECT "+columns+" FROM devices WHERE dev_eui IN "+t.db.set("$1"), list(euis))
+	found, err := query(ctx, t.db, scan, "SELECT "+columns+" FROM devices WHERE dev_eui IN "+t.db.set("$1"), list(euis))
 	if err != nil {
 		return err
 	}
