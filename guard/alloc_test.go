@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"contend/guard"
+	"contend/internal/testenv"
 )
 
 // With the race detector sync.Pool drops what it is given at random.
@@ -34,9 +35,7 @@ func TestAllocations(t *testing.T) {
 			continue
 		}
 		e, err := guard.NewExclusive(d.Name, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer e.Close()
 		f := func(n *int) { *n++ }
 		mustAllocate(t, d.Name+" Do", want, testing.AllocsPerRun(calls, func() { _ = e.Do(cancellable, f) }))

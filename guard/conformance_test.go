@@ -5,6 +5,7 @@ import (
 
 	"contend/guard"
 	"contend/guard/guardtest"
+	"contend/internal/testenv"
 )
 
 func TestDesigns(t *testing.T) {
@@ -20,9 +21,7 @@ func TestDesigns(t *testing.T) {
 			if d.Exclusive {
 				guardtest.RunExclusive(t, o, func(t *testing.T) guard.Exclusive[guardtest.State] {
 					e, err := guard.NewExclusive(d.Name, guardtest.State{})
-					if err != nil {
-						t.Fatal(err)
-					}
+					testenv.Must(t, err)
 					return e
 				})
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"contend/guard"
+	"contend/internal/testenv"
 )
 
 // pairBlock is how long one arm of a pair runs.
@@ -80,17 +81,13 @@ func newArm(b *testing.B, design string, section time.Duration) arm {
 	}
 	if section == 0 {
 		d, err := guard.Lookup(design)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		c := d.NewCounter()
 		b.Cleanup(func() { c.Close() })
 		return func() { _, _ = c.Add(ctx, 1) }
 	}
 	e, err := guard.NewExclusive(design, int64(0))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	b.Cleanup(func() { e.Close() })
 	turns := turnsFor(section)
 	f := func(n *int64) { *n += burn(turns) }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"contend/internal/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -64,9 +66,7 @@ type driver struct {
 func drive(t *testing.T, slots int, config http.HTTP2Config) *driver {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	server := http.Server{Handler: handler(t), HTTP2: &config, Protocols: new(http.Protocols)}
 	server.Protocols.SetUnencryptedHTTP2(true)
 	done := make(chan struct{})
@@ -75,9 +75,7 @@ func drive(t *testing.T, slots int, config http.HTTP2Config) *driver {
 		server.Serve(listener)
 	}()
 	conn, err := net.Dial("tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		conn.Close()
 		server.Close()
@@ -108,9 +106,7 @@ func (d *driver) until(t *testing.T, n int) []string {
 			t.Fatal(err)
 		}
 		read, err := d.conn.Read(buffer)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if d.out, err = d.c.Receive(d.out[:0], buffer[:read]); err != nil {
 			t.Fatal(err)
 		}

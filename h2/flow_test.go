@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 )
 
 // A server reads what a connection sends and keeps count of it by the rules of
@@ -92,9 +93,7 @@ func TestFlowControl(t *testing.T) {
 		maxOpen := slots
 		send := func(p []byte) {
 			out, err := c.Receive(nil, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			s.take(out)
 			if len(s.open) > max(1, maxOpen) {
 				t.Fatalf("%d streams, more than %d", len(s.open), maxOpen)

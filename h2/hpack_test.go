@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"golang.org/x/net/http2/hpack"
+
+	"contend/internal/testenv"
 )
 
 // unhex reads bytes as the RFCs write them.
 func unhex(t testing.TB, text string) []byte {
 	t.Helper()
 	p, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return p
 }
 
@@ -224,9 +224,7 @@ func TestKnownHeaders(t *testing.T) {
 func must(t *testing.T, d *decoder, block []byte) *Header {
 	t.Helper()
 	h, err := d.header(block)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return h
 }
 

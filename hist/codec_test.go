@@ -20,9 +20,7 @@ import (
 func TestJSONForm(t *testing.T) {
 	h := record(10, 20, 31, 2*time.Hour)
 	data, err := json.Marshal(h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	// 3 600 000 000 061 / 4 = 900 000 000 015.25; p50 is the 2nd of 4, p90 the 4th
 	want := `{"count":4,"mean":900000000015.25,"min":10,"p50":20,"p90":3600000000000,"p95":3600000000000,` +
 		`"p99":3600000000000,"p999":3600000000000,"max":3600000000000,"saturated":1,"hdr":"`
@@ -55,13 +53,9 @@ func TestJSONRoundTrip(t *testing.T) {
 
 func TestJSONIsReadByTheReferenceDecoder(t *testing.T) {
 	data, err := json.Marshal(record(100, 200, 5000, time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var doc struct{ HDR string }
-	if err := json.Unmarshal(data, &doc); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(data, &doc))
 	decoded, err := hdrhistogram.Decode([]byte(doc.HDR))
 	if err != nil || decoded.TotalCount() != 4 || decoded.Min() != 100 {
 		t.Errorf("%v, %v", decoded, err)
@@ -96,9 +90,7 @@ func TestPackIsUnderstood(t *testing.T) {
 
 func TestDamagedJSONIsAnError(t *testing.T) {
 	good, err := json.Marshal(record(1000, 2000, 300_000, time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	replace := func(old, new string) []byte {
 		if !bytes.Contains(good, []byte(old)) {
 			t.Fatalf("%s does not contain %s", good, old)
@@ -138,9 +130,7 @@ func TestDamagedJSONIsAnError(t *testing.T) {
 
 func TestNullIsEmpty(t *testing.T) {
 	var h hist.Histogram
-	if err := h.UnmarshalJSON([]byte("null")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, h.UnmarshalJSON([]byte("null")))
 	check(t, &h, hist.New())
 }
 
@@ -166,9 +156,7 @@ func TestDecodingMemoryIsBounded(t *testing.T) {
 func FuzzUnmarshalJSON(f *testing.F) {
 	for _, h := range []*hist.Histogram{record(), record(1, 2, 3), record(-1, time.Second, 2*time.Hour)} {
 		data, err := json.Marshal(h)
-		if err != nil {
-			f.Fatal(err)
-		}
+		testenv.Must(f, err)
 		f.Add(data)
 	}
 	f.Add(hdrDocument(pack(3, 1, math.MaxInt64, []byte{0, 2})))
@@ -178,9 +166,7 @@ func FuzzUnmarshalJSON(f *testing.F) {
 			return
 		}
 		again, err := json.Marshal(h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		back := new(hist.Histogram)
 		if err := back.UnmarshalJSON(again); err != nil {
 			t.Fatalf("%v\n%s\n%s", err, data, again)
@@ -203,9 +189,7 @@ func FuzzHDR(f *testing.F) {
 			t.Fatalf("min %d, mean %d, max %d", h.Min(), h.Mean(), h.Max())
 		}
 		data, err := json.Marshal(h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		back := new(hist.Histogram)
 		if err := json.Unmarshal(data, back); err != nil {
 			t.Fatalf("%v\n%s", err, data)

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"contend/hist"
+	"contend/internal/testenv"
 )
 
 func TestSketchOfFew(t *testing.T) {
@@ -72,9 +73,7 @@ func TestSketchProperties(t *testing.T) {
 			}
 		}
 		text, err := json.Marshal(whole)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var read hist.Sketch
 		if err := json.Unmarshal(text, &read); err != nil {
 			t.Fatalf("%s: %v", text, err)

@@ -502,9 +502,7 @@ func TestRoamerStarvesNobody(t *testing.T) {
 				})
 				plan := load.Plan{VUs: 2, Iterations: 1 << 40, Timeout: 50 * time.Millisecond, Grace: testenv.Patience}
 				r, err := load.Run(ctx, "lines", &target{config: p.config(s)}, plan)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				p.sane(t)
 				if silent && r.Errored[errkind.Timeout] == 0 || answers == 0 || context.Cause(ctx) != context.Canceled {
 					t.Errorf("errors %v, %d answers, %v", r.Errored, answers, context.Cause(ctx))
@@ -532,9 +530,7 @@ func TestRoamerCancelled(t *testing.T) {
 		c := p.config(s)
 		c.Connections = connections
 		session, err := load.Open(t.Context(), "lines", &target{config: c}, 6)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer session.Close()
 		for range 2 {
 			silent.Store(true)
@@ -556,9 +552,7 @@ func TestRoamerCancelled(t *testing.T) {
 			}
 			r, err := session.Run(ctx, load.Plan{VUs: 6, Duration: time.Hour, Timeout: time.Hour})
 			cancel()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if r.Planned != 6 || r.Unfinished != 6 || p.abandoned != 6 || returned.Load() != 3 {
 				t.Errorf("planned %d, unfinished %d, abandoned %d, %d returned", r.Planned, r.Unfinished, p.abandoned, returned.Load())
 			}

@@ -142,9 +142,7 @@ func (c *givingUp) Cancel(out []byte, _ int) []byte {
 func TestTimeoutsAmongFailures(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	listener, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer listener.Close()
 	go func() { // the first is silent, the second refused for ever
 		silent, err := listener.Accept()
@@ -164,9 +162,7 @@ func TestTimeoutsAmongFailures(t *testing.T) {
 	c := Config{Network: "unix", Address: path, New: func([]int) Conversation { return &givingUp{lines: &lines{}, tell: cancel} }}
 	plan := load.Plan{VUs: 2, Iterations: 1 << 40, Timeout: 100 * time.Millisecond, Grace: testenv.Patience}
 	r, err := load.Run(ctx, "lines", &target{config: c}, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if r.Errored[errkind.Timeout] == 0 || r.ErroredTotal() == r.Errored[errkind.Timeout] {
 		t.Errorf("%v: want one that timed out among failures", r.Errored)
 	}
@@ -310,9 +306,7 @@ func TestCancel(t *testing.T) {
 	})
 	c.Connections = 1
 	r, err := load.Run(ctx, "lines", &target{config: c}, load.Plan{VUs: 3, Iterations: 1 << 40, Timeout: 50 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	// Slot 0 runs into its timeout each time; on a busy machine others do as well, and so may a
 	// connection that takes as long to open, where nothing is cancelled.
 	n := r.Errored[errkind.Timeout]

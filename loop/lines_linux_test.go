@@ -131,9 +131,7 @@ func serve(t *testing.T, network string, handle func(n int, conn net.Conn)) *ser
 		address = filepath.Join(t.TempDir(), "s")
 	}
 	listener, err := net.Listen(network, address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s := &server{Listener: listener}
 	s.wg.Go(func() {
 		for {
@@ -220,9 +218,7 @@ func run(t *testing.T, c Config, plan load.Plan) *load.Result {
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	r, err := load.Run(ctx, "lines", &target{config: c}, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if sum := r.Completed + r.Failed + r.ErroredTotal() + r.Dropped + r.Unfinished; sum != r.Planned {
 		t.Errorf("planned %d, but completed + failed + errored + dropped + unfinished is %d", r.Planned, sum)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/pace"
 )
@@ -170,9 +171,7 @@ func TestOpenModelDrops(t *testing.T) {
 func TestDriveAgain(t *testing.T) {
 	s := serve(t, "tcp", echo(10))
 	session, err := load.Open(t.Context(), "lines", &target{config: s.config(plain)}, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer session.Close()
 	for _, plan := range []load.Plan{
 		{VUs: 8, Iterations: 100},
@@ -181,9 +180,7 @@ func TestDriveAgain(t *testing.T) {
 		{VUs: 8, Iterations: 100, Timeout: time.Second},
 	} {
 		r, err := session.Run(t.Context(), plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		clean(t, r, 100)
 	}
 	if s.count() != 8 {
@@ -202,9 +199,7 @@ func TestDriveAfterCancel(t *testing.T) {
 		echo(3)(n, conn)
 	})
 	session, err := load.Open(t.Context(), "lines", &target{config: s.config(plain)}, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer session.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

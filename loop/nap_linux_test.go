@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/pace"
 )
@@ -126,9 +127,7 @@ func paced(t *testing.T, s *server, plan load.Plan) *naps {
 	t.Helper()
 	driven := &target{config: s.config(plain)}
 	r, err := load.Run(t.Context(), "lines", driven, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	clean(t, r, plan.Iterations)
 	return &driven.loop.naps
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"contend/internal/testenv"
 	"contend/load"
 )
 
@@ -27,17 +28,13 @@ func TestASocketThatIsItsOwnPeer(t *testing.T) {
 			t.Errorf("port %d of %s is not seen as one that may be given away", port, host)
 		}
 		fd, err := a.connect(&Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer unix.Close(fd)
 		if a.isOwn(fd) {
 			t.Error("a connection to another socket is seen as one with itself")
 		}
 		listening, err := other.(*net.TCPListener).File()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer listening.Close()
 		if !a.isOwn(int(listening.Fd())) { // it has the address that is connected to
 			t.Error("a socket's own address is not recognised")

@@ -117,9 +117,7 @@ func TestTLSDriveAfterCancel(t *testing.T) {
 		echo(3)(n, conn)
 	})
 	session, err := load.Open(t.Context(), "lines", &target{config: c}, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer session.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

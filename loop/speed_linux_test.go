@@ -65,18 +65,14 @@ func counter([]int) Conversation { return &counting{request: "0123456789", size:
 func TestNoAllocation(t *testing.T) {
 	s := serve(t, "tcp", reply(10, 100))
 	session, err := load.Open(t.Context(), "count", &target{config: s.config(counter)}, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer session.Close()
 	mallocs := func(iterations int64) uint64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		r, err := session.Run(t.Context(), load.Plan{VUs: 4, Iterations: iterations, Timeout: time.Minute})
 		runtime.ReadMemStats(&after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		clean(t, r, iterations)
 		return after.Mallocs - before.Mallocs
 	}
@@ -96,9 +92,7 @@ func TestNoAllocation(t *testing.T) {
 func BenchmarkIteration(b *testing.B) {
 	s := &server{}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	s.Listener = listener
 	defer listener.Close()
 	go func() {
@@ -111,9 +105,7 @@ func BenchmarkIteration(b *testing.B) {
 		}
 	}()
 	session, err := load.Open(b.Context(), "count", &target{config: s.config(counter)}, 50)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	defer session.Close()
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -180,9 +172,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 		start := time.Now()
 		r, err := load.Run(ctx, "lines", &target{config: s.config(plain)}, plan)
 		cancel()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if r.Stopped != load.Interrupted || r.Completed != 0 {
 			t.Errorf("%v, completed %d", r.Stopped, r.Completed)
 		}

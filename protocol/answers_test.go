@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"contend/finding"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
 )
@@ -71,13 +72,9 @@ func TestAnswersAreRecorded(t *testing.T) {
 				target = target.With(tt.name, tt.value)
 			}
 			opened, err := Opener{}.Open(t.Context(), target)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			r, err := load.Run(t.Context(), tt.path, opened, load.Plan{VUs: 3, Iterations: n})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if !reflect.DeepEqual(r.Answers, tt.want) {
 				t.Errorf("HTTP/%s on %s (%s), %s %s=%q: %+v, want %+v", way.version, way.engine, r.Engine, tt.path, tt.name, tt.value, r.Answers, tt.want)
 			}

@@ -61,16 +61,12 @@ func httpWays(t *testing.T, version string) (all []way) {
 func driveWay(t *testing.T, target Target, plan load.Plan) *load.Result {
 	t.Helper()
 	opened, err := Opener{Surroundings: wire.Surroundings{VUs: plan.VUs}}.Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if c, ok := opened.(io.Closer); ok {
 		defer c.Close()
 	}
 	r, err := load.Run(t.Context(), "figures", opened, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return r
 }
 
@@ -218,9 +214,7 @@ func otherWays(t *testing.T) map[string][]way {
 		server := grpc.NewServer(options...)
 		counterpb.RegisterIncrementCounterServer(server, adder{})
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		go func() { _ = server.Serve(l) }()
 		t.Cleanup(server.Stop)
 		calls[secure] = l.Addr().String()

@@ -55,9 +55,7 @@ func TestSettingsAreDescribedOnce(t *testing.T) {
 // The manual says of every field which targets know it.
 func TestManualSaysWhatAFieldIsFor(t *testing.T) {
 	manual, err := os.ReadFile("../docs/experiment-file.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, section, _ := strings.Cut(string(manual), "\n## target\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	said := map[string]string{}
@@ -103,9 +101,7 @@ func TestAddress(t *testing.T) {
 // A command line is neither a script nor a URL, however it ends and whatever it names.
 func TestWhatAWordIs(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("my flow.js", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile("my flow.js", nil, 0o600))
 	for word, want := range map[string]struct{ script, url bool }{
 		"flow.js":                             {script: true},
 		"./flow.mjs":                          {script: true},
@@ -297,9 +293,7 @@ func TestReach(t *testing.T) {
 		for _, address := range []string{there, away} {
 			target := tt.target.With("url", tt.scheme+"://"+address+tt.path)
 			opened, err := Opener{}.Open(t.Context(), target)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			err = load.Reach(t.Context(), "test", opened, 0)
 			if address == there && err != nil || address == away && errkind.Of(err) != errkind.Refused {
 				t.Errorf("%v: %v", target, err)
@@ -313,9 +307,7 @@ func TestReach(t *testing.T) {
 
 func TestDataFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "body")
-	if err := os.WriteFile(file, []byte("hello"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(file, []byte("hello"), 0o600))
 	if _, err := (Opener{}).Open(t.Context(), At("http://localhost/").With("data_file", file)); err != nil {
 		t.Error(err)
 	}
@@ -324,9 +316,7 @@ func TestDataFile(t *testing.T) {
 // No form of an error shows a secret.
 func TestSecretsAreNotShown(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(file, []byte("do-not-show"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(file, []byte("do-not-show"), 0o600))
 	env := func(name string) (string, bool) { return "do-not-show", name == "SECRET" }
 	for _, s := range []Target{
 		At("http://localhost/").With("basic_auth", "file:"+file), // no user:password
@@ -357,9 +347,7 @@ func TestRequestsInheritTheBody(t *testing.T) {
 	target := At(server.URL+"/").With("method", "POST").With("data", "common")
 	target["requests"] = setting.Value{Items: []setting.Values{{"name": text("a")}, {"name": text("b"), "data": text("own")}}}
 	opened, err := Opener{}.Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r, err := load.Run(t.Context(), "test", opened, load.Plan{VUs: 1, Iterations: 2})
 	if err != nil || r.Completed != 2 {
 		t.Fatalf("%+v, %v", r, err)
@@ -380,9 +368,7 @@ func TestOwnCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for own, want := range map[bool]int{false: 2, true: 4} {
 		opened, err := Opener{Surroundings: wire.Surroundings{OwnCores: own}}.Open(t.Context(), At("http://127.0.0.1:1/"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got, why := opened.(load.LoopTarget).Loops(100); got != want {
 			t.Errorf("own cores %v: %d loops (%s), want %d", own, got, why, want)
 		}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
@@ -149,9 +150,7 @@ func TestProxy(t *testing.T) {
 	plain, secure := backends(t)
 	p := newProxy(t, plain, secure)
 	file := filepath.Join(t.TempDir(), "flow.js")
-	if err := os.WriteFile(file, []byte(proxiedScript), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(file, []byte(proxiedScript), 0o600))
 	env := map[string]string{}
 	at := strings.Replace(p.URL, "http://", "http://ann:secret@", 1)
 	env["HTTP_PROXY"], env["https_proxy"] = at, at
@@ -187,9 +186,7 @@ func TestProxy(t *testing.T) {
 			continue
 		}
 		r, err := load.Run(t.Context(), tt.what, opened, load.Plan{VUs: 1, Iterations: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if seen := p.take(); r.Completed != 1 || !slices.Contains(seen, tt.seen) || slices.Contains(seen, "unknown client") {
 			t.Errorf("%s: %d right, %v, %v; the proxy saw %q, want %q", tt.what, r.Completed, r.Errored, r.Faults, seen, tt.seen)
 		}
@@ -245,9 +242,7 @@ func TestNoProxy(t *testing.T) {
 func TestEnvironmentOfWorkers(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "flow.js")
-	if err := os.WriteFile(file, []byte("export default function () { __ENV.TOKEN; }"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(file, []byte("export default function () { __ENV.TOKEN; }"), 0o600))
 	var got Target
 	opener := Opener{Surroundings: wire.Surroundings{Environ: []string{"TOKEN=t", "HOME=/root"}},
 		Remote: func(t Target, _ wire.Surroundings) (load.Target, error) { got = t; return nil, nil }}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"contend/internal/secret"
+	"contend/internal/testenv"
 	"contend/protocol/wire"
 )
 
@@ -21,9 +22,7 @@ func TestSecretsOfRows(t *testing.T) {
 		"":                              "a hunter-two b",
 	} {
 		path := filepath.Join(t.TempDir(), "rows.csv")
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(path, []byte(content), 0o600))
 		book := new(secret.Book)
 		learnFile(path, wire.Surroundings{Secrets: book})
 		if got := book.Hide("a hunter-two b"); got != hidden {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
 	checks "contend/protocol/check"
@@ -51,13 +52,9 @@ func (r *recorder) take() []string {
 func once(t *testing.T, target Target) *load.Result {
 	t.Helper()
 	opened, err := Opener{Surroundings: wire.Surroundings{VUs: 1}}.Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r, err := load.Run(t.Context(), "once", opened, load.Plan{VUs: 1, Iterations: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return r
 }
 
@@ -76,9 +73,7 @@ func TestPathsAreSentAsWritten(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	script := At(server.URL).With("script", file("flow.js", `import http from 'k6/http'; import ws from 'k6/ws';

@@ -95,13 +95,9 @@ func TestCalibrationOfSummary(t *testing.T) {
 				values[i] = r.ExpFloat64() // median ln 2
 			}
 			s, err := NewSample(values)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			sum, err := s.Summary(0.95)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			confidence = sum.Confidence
 			if sum.MedianLow <= math.Ln2 && math.Ln2 <= sum.MedianHigh {
 				covered++

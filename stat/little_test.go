@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"contend/internal/testenv"
 )
 
 // The published counter over gRPC (k6, 10 to 1000 virtual users). Calls in flight is rate ×
@@ -30,9 +32,7 @@ func TestLittleOnPublishedFigures(t *testing.T) {
 	}
 	for _, tt := range tests {
 		o, err := Little(tt.vus, tt.rate, tt.rpc, tt.iteration)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		within := func(got, want, rounding float64) bool { return math.Abs(got-want) <= rounding }
 		if !within(o.CallsInFlight, tt.inFlight, 0.05) || !within(o.ShareOutside, tt.share, 0.005) ||
 			!within(o.Residual, tt.residual, 0.0001) || codes(o.Warnings) != tt.codes {
@@ -60,9 +60,7 @@ func TestLittleWithoutIterationTime(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			o, err := Little(tt.vus, tt.rate, tt.service, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if !closeTo(o.CallsInFlight, tt.inFlight) || !closeTo(o.ShareOutside, tt.share) || codes(o.Warnings) != tt.codes {
 				t.Errorf("got %+v", o)
 			}

@@ -3,6 +3,8 @@ package stat
 import (
 	"math"
 	"testing"
+
+	"contend/internal/testenv"
 )
 
 func TestMeans(t *testing.T) {
@@ -19,9 +21,7 @@ func TestMeans(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := Means(tt.baseline, tt.candidate, 0.95)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for what, pair := range map[string][2]float64{"value": {got.Value, tt.want.Value}, "low": {got.Low, tt.want.Low}, "high": {got.High, tt.want.High}, "p": {got.P, tt.want.P}} {
 			if math.Abs(pair[0]-pair[1]) > 1e-5 {
 				t.Errorf("%s: %s is %g, want %g", tt.name, what, pair[0], pair[1])

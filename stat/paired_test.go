@@ -10,13 +10,12 @@ import (
 	"pgregory.net/rapid"
 
 	"contend/finding"
+	"contend/internal/testenv"
 )
 
-func mustPaired(t interface{ Fatal(...any) }, logRatios []float64, confidence float64) Effect {
+func mustPaired(t testenv.T, logRatios []float64, confidence float64) Effect {
 	e, err := Paired(logRatios, confidence)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return e
 }
 
@@ -188,16 +187,12 @@ func TestEffectJSON(t *testing.T) {
 	for _, logs := range [][]float64{{0.1}, {0.1, 0.2, 0.3, 0.1, 0.2, 0.25}} {
 		e := mustPaired(t, logs, 0.95)
 		text, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if has := strings.Contains(string(text), `"ratio_low"`); has != e.Bounded() {
 			t.Errorf("bounded %v, but %s", e.Bounded(), text)
 		}
 		var back Effect
-		if err := json.Unmarshal(text, &back); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Unmarshal(text, &back))
 		if !sameEffect(back, e) || back.Bounded() != e.Bounded() || back.Level != e.Level ||
 			!slices.Equal(back.Warnings, e.Warnings) {
 			t.Errorf("%+v came back as %+v", e, back)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"contend/internal/testenv"
 )
 
 func TestSummary(t *testing.T) {
@@ -62,13 +64,9 @@ func TestSummary(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := NewSample(tt.values)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			got, err := s.Summary(0.95)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if c := codes(got.Warnings); c != tt.codes {
 				t.Errorf("warnings %q, want %q", c, tt.codes)
 			}
@@ -116,9 +114,7 @@ func TestSummaryProperties(t *testing.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(-1e6, 1e6), 1, 60).Draw(t, "values")
 		given := slices.Clone(values)
 		s, err := NewSample(values)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if !slices.Equal(values, given) {
 			t.Fatal("the input was changed")
 		}

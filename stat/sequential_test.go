@@ -5,15 +5,15 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"contend/internal/testenv"
 )
 
 // One look has the whole level: the statistics that Paired would reject at it anyway.
 func TestSequentialLevelsOfOneLook(t *testing.T) {
 	for _, rounds := range []int{1, 5, 6, 12, 24, 64, 65, 300} {
 		levels, err := SequentialLevels([]Look{{rounds, 1}}, 0.05)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		w := newWalsh(pilot(rounds, 0, 1), nil)
 		if got, want := w.depth(levels[0]), w.depth(0.05); got != want {
 			t.Errorf("%d rounds: level %g leaves out %d, want %d", rounds, levels[0], got, want)
@@ -26,9 +26,7 @@ func TestSequentialLevelsOfOneLook(t *testing.T) {
 func TestSequentialLevelsAreUsable(t *testing.T) {
 	looks := []int{6, 8, 12, 16, 24}
 	levels, err := SequentialLevels(evenly(looks), 0.05)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if again, _ := SequentialLevels(evenly(looks), 0.05); !slices.Equal(levels, again) {
 		t.Errorf("%v, then %v", levels, again)
 	}
@@ -61,9 +59,7 @@ func TestSequentialLevelsHold(t *testing.T) {
 		{[]int{6, 8, 11, 15, 20, 26, 30}, 0.00625, 0.003, 3 * 0.0008},
 	} {
 		levels, err := SequentialLevels(evenly(tt.looks), tt.level)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		depths := make([]int, len(tt.looks)) // fewer Walsh averages on one side are an alarm
 		for k, rounds := range tt.looks {
 			depths[k] = newWalsh(make([]float64, rounds), nil).depth(levels[k])
@@ -109,9 +105,7 @@ func TestSequentialLevelsOfManyRounds(t *testing.T) {
 	simulated(t)
 	looks := []int{100, 150, 200}
 	levels, err := SequentialLevels(evenly(looks), 0.05)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	spent := 0.0
 	for k, rounds := range looks {
 		tail := signedRankTail(rounds)
@@ -139,9 +133,7 @@ func TestSequentialLevelsOfRareEvents(t *testing.T) {
 	looks := []int{8, 16, 24, 32}
 	for _, level := range []float64{0.00625, 1e-4, 1e-5, 1e-6} {
 		levels, err := SequentialLevels(evenly(looks), level)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		spent := 0.0
 		for k, rounds := range looks {
 			w := newWalsh(make([]float64, rounds), nil)
@@ -190,9 +182,7 @@ func shares(rounds []int, most int) []Look {
 func TestSequentialLevelsWhenTimeIsUp(t *testing.T) {
 	rounds := []int{11, 13, 16, 17}
 	planned, err := SequentialLevels(shares(rounds[:3], 40), 0.05)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	looks := shares(rounds, 40)
 	looks[3].Spent = 1
 	levels, err := SequentialLevels(looks, 0.05)

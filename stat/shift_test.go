@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"contend/internal/testenv"
 )
 
 // The same nine patients as in TestPairedAgreesWithHollanderWolfe, in the units of the
@@ -16,9 +18,7 @@ func TestDifferencesAgreeWithHollanderWolfe(t *testing.T) {
 		after[i] -= before[i]
 	}
 	s, err := Differences(after, 0.95)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, c := range []struct {
 		name      string
 		got, want float64

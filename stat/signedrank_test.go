@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"sort"
 	"testing"
+
+	"contend/internal/testenv"
 )
 
 // Critical values of the signed-rank statistic, the largest W with a two-sided p of
@@ -88,9 +90,7 @@ func TestNormalTailAgreesWithExactTail(t *testing.T) {
 func TestCenter(t *testing.T) {
 	logs := []float64{math.Log(8), 0, math.Log(2)}
 	effect, err := Paired(logs, 0.95)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got, want := Center(logs), 1.25*math.Ln2; math.Abs(got-want) > 1e-12 || math.Abs(math.Log(effect.Ratio)-want) > 1e-12 {
 		t.Errorf("center %v, ln of the ratio %v, want %v", got, math.Log(effect.Ratio), want)
 	}

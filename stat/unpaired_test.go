@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"contend/internal/testenv"
 )
 
 func mustUnpaired(t testing.TB, baseline, candidate []float64, confidence float64) Effect {
 	t.Helper()
 	e, err := Unpaired(baseline, candidate, confidence)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return e
 }
 
@@ -173,9 +173,7 @@ func TestUnpairedProperties(t *testing.T) {
 		b := rapid.SliceOfN(value, 1, 12).Draw(t, "b")
 		confidence := rapid.SampledFrom([]float64{0.5, 0.8, 0.95, 0.99}).Draw(t, "confidence")
 		e, err := Unpaired(a, b, confidence)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		swapped, _ := Unpaired(b, a, confidence)
 		if e.P != swapped.P || math.Abs(e.Ratio*swapped.Ratio-1) > 1e-9 {
 			t.Fatalf("%+v and swapped %+v", e, swapped)

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"contend/internal/testenv"
 )
 
-func mustWeighted(t interface{ Fatal(...any) }, logRatios, weights []float64, confidence float64) Effect {
+func mustWeighted(t testenv.T, logRatios, weights []float64, confidence float64) Effect {
 	e, err := Weighted(logRatios, weights, confidence)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return e
 }
 

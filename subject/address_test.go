@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"contend/internal/testenv"
 )
 
 func TestSubstitute(t *testing.T) {
@@ -51,9 +53,7 @@ func TestUnknownPlaceholders(t *testing.T) {
 func TestFreeAddrsDiffer(t *testing.T) {
 	names := strings.Split("a b c d e f g h i j", " ")
 	addrs, err := freeAddrs(loopback, names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	seen := map[string]bool{}
 	low, high := quietPorts()
 	for _, addr := range addrs {
@@ -72,9 +72,7 @@ func TestQuietPorts(t *testing.T) {
 	low, high := quietPorts()
 	for range 20 {
 		l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer l.Close()
 		if port := l.Addr().(*net.TCPAddr).Port; port >= low && port < high && high < 65_536 {
 			t.Errorf("the kernel gave port %d, which is in [%d, %d)", port, low, high)

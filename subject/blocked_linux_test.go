@@ -49,9 +49,7 @@ func TestBlocked(t *testing.T) {
 		_, err := s.Sample()
 		return err == nil && maps.Equal(s.Blocked(), want)
 	})
-	if err := s.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Stop(t.Context()))
 	if got := s.Blocked(); len(got) > 0 {
 		t.Errorf("after its end %v", got)
 	}

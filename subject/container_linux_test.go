@@ -70,9 +70,7 @@ func TestFindGroup(t *testing.T) {
 				contains(t, err, tt.want)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if used, err := g.used(); g.dir != strings.ReplaceAll(tt.want, "ID", anID) || used != tt.used || err != nil {
 				t.Errorf("%s with %v, %v, want %s with %v", g.dir, used, err, tt.want, tt.used)
 			}
@@ -160,9 +158,7 @@ func inGroup(group string) (pids []int) {
 func client(t *testing.T, name string) {
 	t.Helper()
 	bin := t.TempDir()
-	if err := os.Symlink(must(os.Executable()), filepath.Join(bin, name)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink(must(os.Executable()), filepath.Join(bin, name)))
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 }
 
@@ -230,9 +226,7 @@ func TestContainer(t *testing.T) {
 		s := started(t, with(contained(folder, "family", burnt.String()), Ready{Log: "^pids "}))
 		family := pids(t, s.stdout.text())
 		sample, err := s.Sample()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		used := must(s.container.group.used())
 		again := must(s.Sample())
 		if most := must(s.container.group.used()); sample.CPU < burnt || again.CPU < used || again.CPU > most {
@@ -254,9 +248,7 @@ func TestContainer(t *testing.T) {
 		if slices.Contains(threads, s.PID()) {
 			t.Errorf("the client, process %d, is among the threads %v", s.PID(), threads)
 		}
-		if err := s.Stop(testContext()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Stop(testContext()))
 		for _, pid := range family {
 			waitGone(t, pid) // it leaves its group a moment before it is a zombie
 		}
@@ -270,9 +262,7 @@ func TestContainerOfKilledClient(t *testing.T) {
 		cfg.StopTimeout = 50 * time.Millisecond
 		s := started(t, cfg)
 		inside := must(threadsOf(s.PID(), s.container))
-		if err := s.Stop(testContext()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Stop(testContext()))
 		if len(inside) == 0 {
 			t.Fatal("no process was in the container")
 		}
@@ -324,9 +314,7 @@ func TestCountersOfContainer(t *testing.T) {
 			t.Error("the client is counted")
 		}
 		c, err := s.Counters(perf.PageFaults)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer c.Close()
 		cost := func(units int) uint64 {
 			must(0, c.Start())

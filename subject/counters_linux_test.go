@@ -61,9 +61,7 @@ func touch(n int) {
 func ask(t testing.TB, addr string, n int) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer conn.Close()
 	fmt.Fprintln(conn, n)
 	if answer, err := bufio.NewReader(conn).ReadString('\n'); answer != "done\n" {
@@ -144,9 +142,7 @@ func TestCountersOfServers(t *testing.T) {
 				s := started(t, cfg)
 				ask(t, s.Addr(""), unit)
 				server, err := Listening(t.Context(), s.Addr(""))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				for _, of := range []struct {
 					what string
 					open func(...perf.Event) (*perf.Counters, error)
@@ -156,9 +152,7 @@ func TestCountersOfServers(t *testing.T) {
 					{"of whoever listens", server.Counters},
 				} {
 					c, err := of.open(event)
-					if err != nil {
-						t.Fatal(err)
-					}
+					testenv.Must(t, err)
 					compare(t, of.what, s, c, event)
 					must(0, c.Close())
 				}
@@ -207,16 +201,12 @@ func perfStat(t *testing.T, s *Subject, event perf.Event) *peer {
 	name := map[perf.Event]string{perf.PageFaults: "page-faults:u", perf.Instructions: "instructions:u"}[event]
 	commands, control, err1 := os.Pipe()
 	acks, ack, err2 := os.Pipe()
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(err1, err2))
 	p := &peer{t: t, file: filepath.Join(t.TempDir(), "perf"), control: control, ack: acks}
 	p.cmd = exec.Command(testenv.Program(t, "perf"), "stat", "-x,", "-D-1", "--control=fd:3,4",
 		"-e", name, "-o", p.file, "-p", strings.Join(pids, ","))
 	p.cmd.ExtraFiles = []*os.File{commands, ack}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, p.cmd.Start())
 	commands.Close()
 	ack.Close()
 	return p
@@ -267,9 +257,7 @@ func TestCountersAreHandedOutOnce(t *testing.T) {
 	} {
 		files := openCounters()
 		c, err := s.Counters(test.events...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if opened := openCounters() > files; opened != test.opened {
 			t.Errorf("call %d opened counters: %v, want %v", i, opened, test.opened)
 		}
@@ -320,9 +308,7 @@ func TestCountersOfTheDead(t *testing.T) {
 	s := started(t, cfg)
 	ask(t, s.Addr(""), unit)
 	c, err := s.Counters(cfg.Counted...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer c.Close()
 	must(0, c.Start())
 	ask(t, s.Addr(""), unit)

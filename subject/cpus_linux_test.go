@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"contend/internal/testenv"
 )
 
 // usableCPUs returns at most eight CPUs that this program may use.
 func usableCPUs(t *testing.T) (cpus []int) {
 	t.Helper()
 	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, unix.SchedGetaffinity(0, &set))
 	for cpu := 0; len(cpus) < min(set.Count(), 8); cpu++ {
 		if set.IsSet(cpu) {
 			cpus = append(cpus, cpu)
@@ -26,9 +26,7 @@ func usableCPUs(t *testing.T) (cpus []int) {
 
 func TestCPUs(t *testing.T) {
 	var before, after unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &before); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, unix.SchedGetaffinity(0, &before))
 	for _, cpu := range usableCPUs(t) {
 		cfg := with(role("where"), Ready{Log: "^told$"})
 		cfg.CPUs = []int{cpu}

@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"contend/failure"
+	"contend/internal/testenv"
 )
 
 // The error of a subject that does not start carries values, from which pages are made.
 func TestFailuresAreValues(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer listener.Close()
 	there := listener.Addr().String()
 	insists, silent := role("hang"), role("hang", "{{addr}}")
@@ -41,9 +40,7 @@ func TestFailuresAreValues(t *testing.T) {
 // So does the error of one that was ready and ended.
 func TestDeathIsAValue(t *testing.T) {
 	s := started(t, with(role("log", "stderr"), Ready{Log: "listening"}))
-	if err := must(os.FindProcess(s.PID())).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, must(os.FindProcess(s.PID())).Kill())
 	ended(t, s)
 	if got, _ := failure.Of(s.Err()); got.Lived <= 0 || got.Lived > time.Since(s.launched) {
 		t.Errorf("it lived for %v", got.Lived)

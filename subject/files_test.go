@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"contend/internal/testenv"
 )
 
 func TestFilesAreWrittenAndRemoved(t *testing.T) {
@@ -11,9 +13,7 @@ func TestFilesAreWrittenAndRemoved(t *testing.T) {
 	cfg.Files = map[string]string{"conf/a.conf": "listen {{addr}}; root {{dir}};", "b": "plain"}
 	cfg.Ready.Log = "contend-subject-"
 	s, err := Start(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dir := strings.TrimSpace(s.stdout.text())
 	conf, err := os.ReadFile(dir + "/conf/a.conf")
 	if want := "listen " + s.Addr("") + "; root " + dir + ";"; err != nil || string(conf) != want {

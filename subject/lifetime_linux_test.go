@@ -87,9 +87,7 @@ func TestHeadless(t *testing.T) {
 func TestStopEndsTheFamily(t *testing.T) {
 	s := started(t, with(role("family", "1ms"), Ready{Log: "^pids "}))
 	found := pids(t, s.stdout.text())
-	if err := s.Stop(testContext()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Stop(testContext()))
 	for _, pid := range found {
 		if !gone(pid) {
 			t.Errorf("process %d of %v outlived Stop", pid, found)
@@ -120,9 +118,7 @@ func startHolder(t *testing.T, role string, args ...string) (holder *os.Process,
 	cmd := relative(role, args...)
 	cmd.Stdout = nil
 	output := must(cmd.StdoutPipe())
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	for lines := bufio.NewScanner(output); found == nil && lines.Scan(); {
 		found = pids(t, lines.Text())

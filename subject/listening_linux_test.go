@@ -180,9 +180,7 @@ func TestListening(t *testing.T) {
 			s := started(t, cfg)
 			_, port, _ := net.SplitHostPort(s.Addr(""))
 			found, err := Listening(t.Context(), net.JoinHostPort(tt.dialled, port))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if found.PID != s.PID() || !strings.HasPrefix(s.cmd.Path[strings.LastIndex(s.cmd.Path, "/")+1:], found.Command) {
 				t.Errorf("found %d %q, want %d of %s", found.PID, found.Command, s.PID(), s.cmd.Path)
 			}
@@ -257,9 +255,7 @@ func TestForeignThreads(t *testing.T) {
 	s := started(t, Config{Command: []string{compiled(t), "{{port}}", "prefork", "3"}})
 	testenv.Eventually(t, "four processes", func() bool { return len(must(tree(s.PID()))) == 4 })
 	server, err := Listening(t.Context(), s.Addr(""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want := must(threadsOf(s.PID(), nil))
 	if got := must(server.threads()); server.PID != s.PID() || server.Command != "work" || !slices.Equal(got, want) {
 		t.Errorf("%s %d has threads %v, want %v", server.Command, server.PID, got, want)
@@ -271,9 +267,7 @@ func TestForeignSample(t *testing.T) {
 	s := started(t, Config{Command: []string{compiled(t), "{{port}}", "prefork", "3"}})
 	testenv.Eventually(t, "four processes", func() bool { return len(must(tree(s.PID()))) == 4 })
 	server, err := Listening(t.Context(), s.Addr(""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	before, got, after := must(s.Sample()), must(server.Sample()), must(s.Sample())
 	if got.CPU < before.CPU || got.CPU > after.CPU || got.Threads != after.Threads || got.RSSBytes == 0 ||
 		got.CPUs != after.CPUs || got.SharedCPUs != after.SharedCPUs || got.Elapsed <= 0 {

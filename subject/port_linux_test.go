@@ -99,9 +99,7 @@ func TestFixedPortMistakes(t *testing.T) {
 	_, err = Start(t.Context(), insisting(port, role("fail")))
 	contains(t, err, "not ready", "exit status")
 	everywhere, err := net.Listen("tcp", ":0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer everywhere.Close()
 	_, taken, _ := net.SplitHostPort(everywhere.Addr().String())
 	_, err = Start(t.Context(), insisting(taken, role("hang")))

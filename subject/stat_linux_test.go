@@ -15,13 +15,9 @@ import (
 // What is read is what procfs reads, even for a program whose name is hard to read.
 func TestStatOf(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "a) R 1 (b")
-	if err := os.Symlink(must(exec.LookPath("sleep")), program); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink(must(exec.LookPath("sleep")), program))
 	sleeping := exec.Command(program, "3600")
-	if err := sleeping.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, sleeping.Start())
 	t.Cleanup(func() {
 		_ = sleeping.Process.Kill()
 		_ = sleeping.Wait()
@@ -29,9 +25,7 @@ func TestStatOf(t *testing.T) {
 	pid := sleeping.Process.Pid
 	testenv.Eventually(t, "it sleeps, and both read the same", func() bool {
 		got, err := statOf(pid)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		all := must(must(procfs.NewProc(pid)).Stat())
 		want := procfs.ProcStat{PID: all.PID, Comm: all.Comm, State: all.State, PPID: all.PPID, PGRP: all.PGRP, Session: all.Session,
 			MinFlt: all.MinFlt, CMinFlt: all.CMinFlt, MajFlt: all.MajFlt, CMajFlt: all.CMajFlt, CUTime: all.CUTime, CSTime: all.CSTime,

@@ -26,9 +26,7 @@ func started(t *testing.T, cfg Config) *Subject {
 	t.Helper()
 	cfg.StartTimeout = cmp.Or(cfg.StartTimeout, testenv.Patience)
 	s, err := Start(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := s.Stop(testContext()); err != nil {
 			t.Error(err)
@@ -103,9 +101,7 @@ func TestHandOver(t *testing.T) {
 	}
 	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(
 		must(http.NewRequest("GET", "http://"+s.Addr("admin")+"/env", nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer answer.Body.Close()
 	got := string(must(io.ReadAll(answer.Body)))
 	if want := strings.Replace(s.Addr("admin"), ":", " ", 1); got != want {
@@ -143,14 +139,10 @@ func TestPORT(t *testing.T) {
 func get(t *testing.T, url string) string {
 	t.Helper()
 	answer, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return string(text)
 }
 
@@ -291,9 +283,7 @@ func TestStubbornCommandsAreNotWaitedFor(t *testing.T) {
 func TestDiesInMidRun(t *testing.T) {
 	s := started(t, with(role("log", "stderr"), Ready{Log: "listening"}))
 	process := must(os.FindProcess(s.PID()))
-	if err := process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, process.Kill())
 	ended(t, s)
 	contains(t, s.Err(), "server log: exited on its own: signal: killed", "listening on port 7")
 	var exit *exec.ExitError

@@ -14,6 +14,7 @@ import (
 	"github.com/gobwas/ws"
 	"pgregory.net/rapid"
 
+	"contend/internal/testenv"
 	"contend/websocket/websockettest"
 )
 
@@ -146,9 +147,7 @@ func TestCompressed(t *testing.T) {
 		} else if _, err = r.Fill(); err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 	}
 	if want := []string{`1 true "\xff" 3 1`, `9 false "" 0 0`, `1 true "ab" 6 2`, `1 false "c" 3 1`}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -169,9 +168,7 @@ func TestFirstByte(t *testing.T) {
 	var got []string
 	for {
 		m, err := r.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if m != nil {
 			got = append(got, fmt.Sprintf("%s %d", m.Data, m.FirstByte))
 		} else if _, err := r.Fill(); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"contend/guard"
 	"contend/guard/guardtest"
+	"contend/internal/testenv"
 )
 
 // The negative controls are counters with a known mistake. Each makes its first
@@ -102,9 +103,7 @@ func TestControlsAreCaught(t *testing.T) {
 			c := test.open(t)
 			h := guardtest.Record(t.Context(), c, guardtest.Workload{Callers: 2, Calls: 20})
 			after, err := c.Load(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			expect(t, "CheckTotal", guardtest.CheckTotal(h, 0, after), test.total)
 			expect(t, "CheckDense", guardtest.CheckDense(h, 0), test.perfect)
 			expect(t, "CheckLinearizable", guardtest.CheckLinearizable(h, 0, 10*time.Second), test.perfect)
@@ -124,8 +123,6 @@ func expect(t *testing.T, check string, err error, pass bool) {
 
 func design(t *testing.T, name string) guard.Design {
 	d, err := guard.Lookup(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return d
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/protocol/check"
 )
 
@@ -107,9 +108,7 @@ func TestRun(t *testing.T) {
 
 func TestRunNamesTheFirst(t *testing.T) {
 	set, err := check.Parse("status == 201", " size < 3 ", "body == x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got := set.Run(answer); got != "size < 3" {
 		t.Errorf("got %q", got)
 	}
@@ -127,9 +126,7 @@ func TestRunOnPartOfABody(t *testing.T) {
 		{"status == 201", ""},
 	} {
 		set, err := check.Parse(tt.give)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		part := answer
 		part.Truncated = true
 		if got := set.Run(part); got != tt.want {
@@ -140,9 +137,7 @@ func TestRunOnPartOfABody(t *testing.T) {
 
 func TestNoChecks(t *testing.T) {
 	empty, err := check.Parse()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, set := range []*check.Set{nil, {}, empty} {
 		need := set.Needs()
 		if got := set.Run(answer); got != "" || set.Len() != 0 || need.Status || need.Size || need.Body || need.Headers != nil {
@@ -164,9 +159,7 @@ func TestNeeds(t *testing.T) {
 		{"header A exists; header b == 1; header B == 2", false, false, false, "a b"},
 	} {
 		set, err := check.Parse(strings.Split(tt.give, "; ")...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		need := set.Needs()
 		if need.Status != tt.status || need.Size != tt.size || need.Body != tt.body || strings.Join(need.Headers, " ") != tt.headers {
 			t.Errorf("%s: got %+v", tt.give, need)
@@ -230,9 +223,7 @@ func TestParseReportsAllMistakes(t *testing.T) {
 func TestRunDoesNotAllocate(t *testing.T) {
 	set, err := check.Parse("status in 200-299", "size > 10", "header Content-Type contains json", "body contains items",
 		`body matches /"id": \d+/`, "json $.user.id == 7", "json $.user.id < 7.5", "json $.items[1].sku == b/2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if failed := set.Run(answer); failed != "" {
 		t.Fatal(failed)
 	}
@@ -248,9 +239,7 @@ func BenchmarkRun(b *testing.B) {
 	} {
 		b.Run(strings.Fields(text)[0]+"_"+strings.Fields(text)[1], func(b *testing.B) {
 			set, err := check.Parse(text)
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, err)
 			b.ReportAllocs()
 			for b.Loop() {
 				set.Run(answer)
@@ -261,9 +250,7 @@ func BenchmarkRun(b *testing.B) {
 
 func TestDocumentedChecks(t *testing.T) {
 	text, err := os.ReadFile("../../docs/data-and-checks.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, block, _ := strings.Cut(string(text), "```check\n")
 	block, _, closed := strings.Cut(block, "\n```")
 	if _, err := check.Parse(strings.Split(block, "\n")...); !closed || err != nil {

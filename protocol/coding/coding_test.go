@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"contend/internal/testenv"
 )
 
 const limit = 1 << 20
@@ -47,9 +49,7 @@ func TestRawDeflate(t *testing.T) {
 func TestDecodeRefuses(t *testing.T) {
 	for _, name := range []string{"gzip", "deflate", "br", "zstd"} {
 		body, err := Encode(name, []byte(strings.Repeat("some text ", 50)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for what, bad := range map[string][]byte{"text": []byte("hello, this is no coding"), "a part": body[:len(body)/2]} {
 			if got, _, err := Decode(name, bad, limit); err == nil || !strings.HasPrefix(err.Error(), "content encoding "+name+": ") {
 				t.Errorf("%s of %s: %q, %v", what, name, got, err)
@@ -77,9 +77,7 @@ func TestBombs(t *testing.T) {
 	zeros := make([]byte, 64*limit)
 	for _, encoding := range []string{"gzip", "deflate", "br", "zstd", "gzip, gzip", "zstd, br"} {
 		bomb, err := Encode(encoding, zeros)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if len(bomb) > limit/2 {
 			t.Errorf("%s: %d bytes are no bomb", encoding, len(bomb))
 		}

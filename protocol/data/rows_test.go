@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"contend/internal/testenv"
 	"contend/protocol/data"
 )
 
@@ -20,14 +21,10 @@ import (
 func rendered(t *testing.T, rows *data.Rows, text string) []string {
 	t.Helper()
 	template, err := data.ParseTemplate(data.Text, text, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	source := &data.Source{Rows: rows}
 	cursor, err := source.Cursor(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var got []string
 	for range rows.Len() {
 		cursor.Next()
@@ -54,9 +51,7 @@ func TestParseRows(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rows, err := data.ParseRows(tt.file, []byte(tt.give))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if got := strings.Join(rows.Names(), " "); got != tt.names {
 				t.Errorf("names %q, want %q", got, tt.names)
 			}
@@ -128,9 +123,7 @@ func TestReadRows(t *testing.T) {
 	if _, err := data.ReadRows(path); err == nil || !strings.Contains(err.Error(), `a.csv", which cannot be read: `) {
 		t.Errorf("got %v", err)
 	}
-	if err := os.WriteFile(path, []byte("a\n1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, []byte("a\n1\n"), 0o600))
 	rows, err := data.ReadRows(path)
 	if err != nil || rows.Len() != 1 {
 		t.Errorf("got %d rows, %v", rows.Len(), err)
@@ -190,9 +183,7 @@ func FuzzParseRows(f *testing.F) {
 					continue // absent in a row, or a name with braces
 				}
 				cursor, err := (&data.Source{Rows: rows}).Cursor(0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				cursor.Next()
 				template.AppendTo(nil, cursor)
 			}

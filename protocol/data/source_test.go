@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"contend/internal/testenv"
 	"contend/protocol/data"
 )
 
@@ -21,9 +22,7 @@ func numbered(tb testing.TB, n int) *data.Rows {
 		fmt.Fprintln(&b, i)
 	}
 	rows, err := data.ParseRows("n.csv", []byte(b.String()))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	return rows
 }
 
@@ -31,13 +30,9 @@ func numbered(tb testing.TB, n int) *data.Rows {
 func taken(tb testing.TB, source *data.Source, vu, iterations int) []string {
 	tb.Helper()
 	template, err := data.ParseTemplate(data.Text, "{{n}}", source.Rows)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	cursor, err := source.Cursor(vu)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	got := make([]string, iterations)
 	for i := range got {
 		cursor.Next()
@@ -58,9 +53,7 @@ func TestOrders(t *testing.T) {
 		{"a row each", &data.Source{Rows: numbered(t, 2), Order: data.PerVU, VUs: 2}, []string{"0 0 0 0", "1 1 1 1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if err := tt.source.Validate(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, tt.source.Validate())
 			for vu, want := range tt.want {
 				if got := strings.Join(taken(t, tt.source, vu, 4), " "); got != want {
 					t.Errorf("VU %d: got %s, want %s", vu, got, want)

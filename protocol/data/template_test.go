@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"contend/internal/testenv"
 	"contend/protocol/data"
 )
 
@@ -18,18 +19,14 @@ func table(tb testing.TB) *data.Rows {
 	tb.Helper()
 	rows, err := data.ParseRows("rows.csv", []byte("id,name,path,vu,json,line break\n"+
 		"7,\"A \"\"B\"\"/ü&=\\\",/a/b?c=1,column,\"[1, \"\"x\"\"]\",\"x\r\ny\"\n"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	return rows
 }
 
 func begun(tb testing.TB, rows *data.Rows) *data.Cursor {
 	tb.Helper()
 	cursor, err := (&data.Source{Rows: rows}).Cursor(3)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	cursor.Next()
 	return cursor
 }
@@ -71,14 +68,10 @@ func TestAppendTo(t *testing.T) {
 
 func TestBuiltIns(t *testing.T) {
 	template, err := data.ParseTemplate(data.Text, "{{vu}} {{iteration}} {{uuid}} {{uuid}} {{random 1 3}}", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	form := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	cursor, err := (&data.Source{}).Cursor(3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	seen := map[string]bool{}
 	for i := range 100 {
 		cursor.Next()
@@ -97,9 +90,7 @@ func TestBuiltIns(t *testing.T) {
 func TestLiteral(t *testing.T) {
 	for give, want := range map[string]bool{"": true, "/a": true, `/a{{"b"}}c`: true, "/{{vu}}": false, "{{vu}}": false} {
 		template, err := data.ParseTemplate(data.Text, give, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		text, ok := template.Literal()
 		if ok != want || ok && text != strings.NewReplacer(`{{"`, "", `"}}`, "").Replace(give) {
 			t.Errorf("%s: got %q, %v", give, text, ok)
@@ -110,9 +101,7 @@ func TestLiteral(t *testing.T) {
 func TestTemplateMistakes(t *testing.T) {
 	rows := table(t)
 	absent, err := data.ParseRows("a.jsonl", []byte("{\"a\":1,\"b\":1}\n\n{\"a\":1}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, tt := range []struct {
 		place data.Place
 		rows  *data.Rows
@@ -217,14 +206,10 @@ func TestTemplateEqualsReplacing(t *testing.T) {
 
 func TestAppendToDoesNotAllocate(t *testing.T) {
 	template, err := data.ParseTemplate(data.JSON, `{"n":{{n}},"id":"{{uuid}}","vu":{{vu}},"i":{{iteration}},"r":{{random 1 100}},"row":{{row}}}`, numbered(t, 10))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, order := range []data.Order{data.Sequential, data.PerVU, data.Random} {
 		cursor, err := (&data.Source{Rows: numbered(t, 10), Order: order, VUs: 1}).Cursor(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		buffer := make([]byte, 0, 256)
 		n := testing.AllocsPerRun(100, func() {
 			cursor.Next()
@@ -268,9 +253,7 @@ func BenchmarkAppendTo(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			template, err := data.ParseTemplate(data.JSON, text, rows)
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, err)
 			cursor := begun(b, rows)
 			var buffer []byte
 			b.ReportAllocs()
@@ -286,9 +269,7 @@ func BenchmarkNext(b *testing.B) {
 	for _, order := range []data.Order{data.Sequential, data.PerVU, data.Random} {
 		b.Run(order.String(), func(b *testing.B) {
 			cursor, err := (&data.Source{Rows: rows, Order: order, VUs: 2}).Cursor(0)
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, err)
 			b.ReportAllocs()
 			for b.Loop() {
 				cursor.Next()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"contend/failure"
+	"contend/internal/testenv"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
@@ -16,9 +17,7 @@ func TestNoALPN(t *testing.T) {
 	authority, certificate := wiretest.Authority(), wiretest.Certificate()
 	for name, protocols := range map[string][]string{"chooses none": nil, "refuses": {"http/1.1"}} {
 		listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: protocols})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer wiretest.Serve(listener, wiretest.Hang)()
 		address := listener.Addr().String()
 		cfg := config(address, wire.PerVU)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
@@ -141,12 +142,8 @@ func TestImportPaths(t *testing.T) {
 		"types/by.proto": `syntax = "proto3"; package counter; message incrementBy { int32 value = 1; }`,
 	} {
 		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testenv.Must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	address, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
 	cfg := config(address, wire.Shared)

@@ -25,13 +25,9 @@ import (
 func theMethod(t *testing.T) *Method {
 	t.Helper()
 	schema, err := NewSchema(t.Context(), []string{"testdata"}, []string{"counter.proto"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	m, err := schema.Method(methodPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return m
 }
 
@@ -41,9 +37,7 @@ func clients(t *testing.T, address string, o Options) map[string]*Client {
 	all := map[string]*Client{}
 	for _, name := range []string{"direct", "grpc-go"} {
 		c, err := Dial(t.Context(), address, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if name == "grpc-go" {
 			c.direct.close()
 			c.direct = nil
@@ -61,9 +55,7 @@ func clients(t *testing.T, address string, o Options) map[string]*Client {
 func TestDirectIsTheSame(t *testing.T) {
 	method := theMethod(t)
 	message, err := method.Encode([]byte(`{"value": 0}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, test := range []struct {
 		name    string
 		hook    func(ctx context.Context) error
@@ -147,9 +139,7 @@ func TestDirectIdle(t *testing.T) {
 	s, method := newCounterServer(t), theMethod(t)
 	address, server := s.start(t, "127.0.0.1:0", noReflection)
 	c, err := Dial(t.Context(), address, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer c.Close()
 	call := func() *Reply { return c.Invoke(t.Context(), method, nil, nil) }
 	idle := func() { c.direct.used = time.Now().Add(-2 * idleLong) }
@@ -182,9 +172,7 @@ func TestDirectUnprocessed(t *testing.T) {
 		p.right()
 	})
 	c, err := Dial(t.Context(), address, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer c.Close()
 	for _, test := range []struct{ refusals, code int }{{0, 0}, {1, 0}, {2, int(codes.Unavailable)}, {0, 0}} {
 		refusals = test.refusals
@@ -204,9 +192,7 @@ func TestDirectGarbageBehindAnAnswer(t *testing.T) {
 		p.Conn.Write(all.Bytes())
 	})
 	c, err := Dial(t.Context(), address, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer c.Close()
 	for range 3 {
 		if r := c.Invoke(t.Context(), method, nil, nil); r.Err != nil || r.Code != 0 {
@@ -220,9 +206,7 @@ func TestDirectConcurrently(t *testing.T) {
 	s, method := newCounterServer(t), theMethod(t)
 	address, _ := s.start(t, "127.0.0.1:0", noReflection)
 	c, err := Dial(t.Context(), address, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ended := make(chan *Reply)
 	for range 8 {
 		go func() { ended <- c.Invoke(t.Context(), method, nil, nil) }()

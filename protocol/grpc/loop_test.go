@@ -72,9 +72,7 @@ func runOver(t *testing.T, cfg Config, engine load.Engine, plan load.Plan) *load
 		target = portable{opened}
 	}
 	result, err := load.Run(t.Context(), "test", target, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if result.Engine != engine {
 		t.Errorf("engine %s (%s), want %s", result.Engine, result.EngineReason, engine)
 	}

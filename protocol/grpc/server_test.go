@@ -18,6 +18,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
+
+	"contend/internal/testenv"
 )
 
 const methodPath = "/counter.incrementCounter/increment"
@@ -42,9 +44,7 @@ func compile(t testing.TB, name string) protoreflect.FileDescriptor {
 	t.Helper()
 	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{ImportPaths: []string{"testdata"}}}
 	files, err := compiler.Compile(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return files[0]
 }
 
@@ -130,9 +130,7 @@ func reflect(server *grpc.Server, file protoreflect.FileDescriptor, kind reflect
 func serve(t testing.TB, address string, server *grpc.Server) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 )
@@ -150,9 +151,7 @@ func TestStreamPerVU(t *testing.T) {
 	const vus = 3
 	for id := range vus {
 		vu, err := target.NewVU(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		vu.(load.TimeoutSetter).SetTimeout(10 * time.Second)
 		for i, want := range []int64{2, 2, 5, 2} {
 			out, err := vu.Do(t.Context())

@@ -42,9 +42,7 @@ func open(t testing.TB, cfg Config) *Target {
 	t.Helper()
 	cfg.Slower = 30 // a busy machine, too, has time to describe methods
 	target, err := New(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { target.Close() })
 	return target
 }
@@ -57,9 +55,7 @@ func (p byCalls) NewVU(ctx context.Context, id int) (load.VU, error) { return p.
 func newVU(t testing.TB, target *Target, id int) load.VU {
 	t.Helper()
 	vu, err := target.NewVU(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if closer, ok := vu.(io.Closer); ok {
 		t.Cleanup(func() { closer.Close() })
 	}
@@ -136,9 +132,7 @@ func TestReflection(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer target.Close()
 			if target.Method() != methodPath {
 				t.Errorf("method %s", target.Method())
@@ -241,9 +235,7 @@ func TestTLS(t *testing.T) {
 					checkKind(t, err, test.want)
 					return
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				defer target.Close()
 				outcome, err := newVU(t, target, 0).Do(t.Context())
 				if err != nil || outcome.Failed {

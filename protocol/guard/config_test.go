@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/protocol/guard"
 )
 
@@ -90,9 +91,7 @@ func TestDefaults(t *testing.T) {
 			guard.Config{Design: "mutex", Kind: guard.Section, Section: time.Millisecond, Batch: 1}},
 	} {
 		target, err := guard.New(test.give)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := target.Config(); got != test.want {
 			t.Errorf("New(%+v) runs %+v: want %+v", test.give, got, test.want)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"contend/errkind"
 	designs "contend/guard"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/guard"
 )
@@ -21,9 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func open(t *testing.T, c guard.Config) *guard.Target {
 	t.Helper()
 	target, err := guard.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { target.Close() })
 	return target
 }
@@ -34,9 +33,7 @@ func drive(t *testing.T, target *guard.Target, vus, iterations int) {
 	var wg sync.WaitGroup
 	for id := range vus {
 		vu, err := target.NewVU(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		wg.Go(func() {
 			for range iterations {
 				outcome, err := vu.Do(t.Context())
@@ -75,9 +72,7 @@ func TestEveryDesignDoesEveryKindItCan(t *testing.T) {
 				target := open(t, c)
 				drive(t, target, vus, iterations)
 				stats, err := target.Stats(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				checkStats(t, stats, vus, iterations*batch)
 				added := int64(vus * iterations * batch)
 				if k == guard.ReadMostly {
@@ -112,9 +107,7 @@ func TestLongSectionsAreTimedOftener(t *testing.T) {
 	target := open(t, guard.Config{Design: "mutex", Kind: guard.Section, Section: 50 * time.Microsecond, Batch: 10})
 	drive(t, target, 1, 3)
 	stats, err := target.Stats(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if stats.Latency.Count() != 30 { // 50 µs of operations from one to the next: all
 		t.Errorf("%d operations of 30 were timed: want all", stats.Latency.Count())
 	}
@@ -126,9 +119,7 @@ func TestLongSectionsAreTimedOftener(t *testing.T) {
 func TestDoObeysContext(t *testing.T) {
 	target := open(t, guard.Config{Design: "inputq"})
 	vu, err := target.NewVU(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := vu.Do(ctx); !errors.Is(err, context.Canceled) {
@@ -143,9 +134,7 @@ func TestDoOnAClosedGuard(t *testing.T) {
 	for _, k := range guard.Kinds() {
 		target := open(t, guard.Config{Design: "mutex", Kind: k})
 		vu, err := target.NewVU(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		target.Close()
 		if _, err := vu.Do(t.Context()); errkind.Of(err) != errkind.Closed {
 			t.Errorf("%s: error %v of kind %s, want %s", k, err, errkind.Of(err), errkind.Closed)
@@ -165,13 +154,9 @@ func TestCheckReportsLostAdditions(t *testing.T) {
 func TestEngineDrivesIt(t *testing.T) {
 	target := open(t, guard.Config{Design: "combining", Kind: guard.AddGet, Batch: 100})
 	result, err := load.Run(t.Context(), "guard:combining", target, load.Plan{VUs: 3, Iterations: 90})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	stats, err := target.Stats(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if result.Completed != 90 || stats.Ops < 9000 || stats.Check() != nil {
 		t.Errorf("%d iterations, %d operations, %v: want 90 and at least 9000", result.Completed, stats.Ops, stats.Check())
 	}
@@ -186,9 +171,7 @@ func TestSameSeedSameChoices(t *testing.T) {
 		target := open(t, guard.Config{Design: "atomic", Kind: guard.ReadMostly, Seed: 7, Batch: 999})
 		drive(t, target, 1, 3)
 		stats, err := target.Stats(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		counts[stats.Latency.Count()<<32|stats.Added] = true
 	}
 	if len(counts) != 1 {
@@ -202,14 +185,10 @@ func BenchmarkDo(b *testing.B) {
 	} {
 		b.Run(c.Design+string(c.Kind), func(b *testing.B) {
 			target, err := guard.New(c)
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, err)
 			defer target.Close()
 			vu, err := target.NewVU(b.Context(), 0)
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, err)
 			b.ReportAllocs()
 			for b.Loop() {
 				_, _ = vu.Do(b.Context())

@@ -77,9 +77,7 @@ func client(t *testing.T) (pair wire.TLS, pool *x509.CertPool) {
 	defer server.Close()
 	own := server.TLS.Certificates[0]
 	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	pool = x509.NewCertPool()
 	pool.AddCert(server.Certificate())
 	return wire.TLS{

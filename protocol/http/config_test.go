@@ -126,9 +126,7 @@ func TestEncode(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			target, err := New(test.give)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if got := string(target.requests[0].fixed); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}

@@ -59,9 +59,7 @@ func runLoop(t testing.TB, c Config, plan load.Plan) *load.Result {
 func targetOf(t testing.TB, c Config) *Target {
 	t.Helper()
 	target, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return target
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/load"
 )
 
@@ -83,13 +84,9 @@ func newFakeLoop(t testing.TB, c Config) *fakeLoop {
 	t.Helper()
 	c.URL = "http://h/"
 	target, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s, err := target.newSender(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	l := &fakeLoop{t: t, c: newConversation(target, s)}
 	if out := l.c.Open(nil); len(out) != 0 {
 		t.Fatalf("opened with %q", out)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
 	"contend/protocol/data"
@@ -177,9 +178,7 @@ func TestStreamRequest(t *testing.T) {
 		test.config.HTTP2 = true
 		target := targetOf(t, test.config)
 		sender, err := target.newSender(12)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		s := stream{sender: sender}
 		sender.next(&s.parser)
 		s.fill(sender.request.streams)

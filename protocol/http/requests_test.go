@@ -226,9 +226,7 @@ func TestABodyThatIsTooLongToCheckIsBrokenAndBounded(t *testing.T) {
 func rowsOf(t testing.TB, csv string) *data.Rows {
 	t.Helper()
 	rows, err := data.ParseRows("rows.csv", []byte(csv))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return rows
 }
 
@@ -281,9 +279,7 @@ func TestBytesOutOfTemplatesAreWhatIsSent(t *testing.T) {
 	var sizes [2]int64
 	for i := range sizes {
 		out, err := v.Do(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		sizes[i] = out.BytesOut
 	}
 	if sizes[1]-sizes[0] != 10 { // nine letters, and a digit of Content-Length
@@ -327,9 +323,7 @@ func TestAuthIsSentAndNeverShown(t *testing.T) {
 			t.Errorf("sent %q", got)
 		}
 		encoded, err := json.Marshal(struct{ Auth wire.Auth }{auth})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var logged bytes.Buffer
 		slog.New(slog.NewTextHandler(&logged, nil)).Info("x", "auth", auth, "config", c)
 		shown := fmt.Sprintf("%v %+v %#v %s %q %d %x", auth, c, &auth, auth, auth, auth, auth) + string(encoded) + logged.String()
@@ -382,9 +376,7 @@ func FuzzFill(f *testing.F) {
 			return
 		}
 		s, err := target.newSender(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		s.next(&parser{})
 		sent := s.bytes()
 		r := bufio.NewReader(bytes.NewReader(sent))

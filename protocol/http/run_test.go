@@ -18,14 +18,10 @@ import (
 func run(t *testing.T, url string, plan load.Plan) *load.Result {
 	t.Helper()
 	target, err := New(Config{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	start := time.Now()
 	result, err := load.Run(context.Background(), url, target, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if took := time.Since(start); took > plan.Duration+plan.Grace+testenv.Patience && plan.Duration > 0 {
 		t.Errorf("a run of %v took %v", plan.Duration, took)
 	}

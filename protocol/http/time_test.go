@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 )
 
 // A slowServer answers over net.Pipe after a delay that the request's path
@@ -44,13 +45,9 @@ func inBubble(t *testing.T, delay string, test func(t *testing.T, v *vu)) {
 	synctest.Test(t, func(t *testing.T) {
 		var s slowServer
 		target, err := New(Config{URL: "http://slow/?delay=" + delay, Dial: s.dial})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		v, err := target.NewVU(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		test(t, v.(*vu))
 		if err := v.(io.Closer).Close(); err != nil {
 			t.Error(err)
@@ -131,9 +128,7 @@ func TestADialThatHangsDelaysTheStartOnce(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for id, want := range []time.Duration{250 * time.Millisecond, 0, 0} {
 			start := time.Now()
 			made, err := target.NewVU(t.Context(), id)

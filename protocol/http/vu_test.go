@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
@@ -31,13 +32,9 @@ func TestMain(m *testing.M) {
 func newTestVU(t testing.TB, c Config) *vu {
 	t.Helper()
 	target, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	made, err := target.NewVU(context.Background(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	v := made.(*vu)
 	v.SetTimeout(10 * time.Second)
 	t.Cleanup(func() {

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"contend/internal/testenv"
 )
 
 func TestParse(t *testing.T) {
@@ -59,9 +61,7 @@ func TestFind(t *testing.T) {
 		"$.a[4]": "", "$.b": "", "$.a.b": "", "$.c.d": "", "$.a[2][0]": "", "$.a[3].x": "", "$[0]": "",
 	} {
 		p, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got, ok := p.Find([]byte(doc)); string(got) != want || ok != (want != "") {
 			t.Errorf("%s: got %q, %v; want %q", text, got, ok, want)
 		}

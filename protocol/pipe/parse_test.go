@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/pipeline"
 )
 
@@ -63,17 +64,13 @@ func TestMostItems(t *testing.T) {
 func TestPrintNeedsAProcess(t *testing.T) {
 	const want = "print needs the command of a process that discards what is printed"
 	c, err := Parse("pipe:chan?print=true")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := New(c); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	c.Discard = []string{"/there/is/no/such/command"}
 	target, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if v, err := target.NewVU(t.Context(), 0); err == nil || v != nil {
 		t.Errorf("%v, %v", v, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/pipeline"
 )
@@ -40,13 +41,9 @@ func process(behaviour string) []string { return []string{os.Args[0], behaviour}
 func newVU(t testing.TB, c Config) *vu {
 	t.Helper()
 	target, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	v, err := target.NewVU(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return v.(*vu)
 }
 
@@ -74,12 +71,8 @@ func TestAMismatchFails(t *testing.T) {
 	faults := map[string]uint64{"a stray item": pipeline.Item(0, 20_001), "a repeated one": pipeline.Item(0, 5)}
 	for name, stray := range faults {
 		p, err := pipeline.New[uint64]("spsc", v.config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Producers[0].Send(t.Context(), stray); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
+		testenv.Must(t, p.Producers[0].Send(t.Context(), stray))
 		if outcome, err := v.move(t.Context(), p); !outcome.Failed || err != nil {
 			t.Errorf("%s: %+v, %v, want Failed", name, outcome, err)
 		}
@@ -146,14 +139,10 @@ func TestCancelled(t *testing.T) {
 
 func TestVUsAreIndependent(t *testing.T) {
 	target, err := New(Config{Rung: "mpmc", Items: 5000, Config: pipeline.Config{Producers: 2, Consumers: 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	plan := load.Plan{VUs: 4, Iterations: 40}
 	result, err := load.Run(t.Context(), "pipe:mpmc", target, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if result.Completed != 40 || result.Failed != 0 {
 		t.Errorf("completed %d, failed %d", result.Completed, result.Failed)
 	}

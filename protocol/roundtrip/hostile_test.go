@@ -119,9 +119,7 @@ func TestHostileServersOfQUIC(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			done := make(chan struct{})
 			go func() {
 				defer close(done)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 )
@@ -120,9 +121,7 @@ func TestADelayIsMeasuredExactly(t *testing.T) {
 		var serving sync.WaitGroup
 		serving.Go(func() { _ = server.Serve(pipes) })
 		target, err := New(Config{URL: "http://pipe/", Version: "2"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		target.dial = pipes.dial
 		made, _ := target.NewVU(t.Context(), 0)
 		v := made.(*vu)

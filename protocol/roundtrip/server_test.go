@@ -72,9 +72,7 @@ func startSecure(_ testing.TB, handler http.Handler) (string, func()) {
 
 func startQUIC(t testing.TB, handler http.Handler) (string, func()) {
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return "https://" + conn.LocalAddr().String(), serveQUIC(conn, handler)
 }
 
@@ -97,9 +95,7 @@ func newTestVU(t testing.TB, c Config) *vu {
 	t.Helper()
 	target := newTarget(t, c)
 	v, err := target.NewVU(context.Background(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { v.(*vu).Close() })
 	return v.(*vu)
 }
@@ -107,9 +103,7 @@ func newTestVU(t testing.TB, c Config) *vu {
 func newTarget(t testing.TB, c Config) *Target {
 	t.Helper()
 	target, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { target.Close() })
 	return target
 }
@@ -118,9 +112,7 @@ func run(t testing.TB, c Config, plan load.Plan) *load.Result {
 	t.Helper()
 	start := time.Now()
 	result, err := load.Run(context.Background(), c.URL, newTarget(t, c), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if took := time.Since(start); took > plan.Duration+plan.Grace+testenv.Patience && plan.Duration > 0 {
 		t.Errorf("a run of %v took %v", plan.Duration, took)
 	}

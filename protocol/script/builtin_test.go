@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/pace"
 	"contend/protocol/wire"
@@ -127,9 +128,7 @@ func TestSharedArray(t *testing.T) {
 		}
 		const open_ = open('./rows.json');`, "rows.json", `[{"name":"ann"},7,{"of":[1,{"x":null}]}]`)
 	target, err := New(context.Background(), Config{Script: path}, wire.Surroundings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 4, Iterations: 40})
 	if err != nil || r.Completed != 40 {
 		t.Errorf("%d of 40 completed: %v %v %v", r.Completed, r.Checks, r.Faults, err)
@@ -165,9 +164,7 @@ func testAbort(t *testing.T, url string) {
 	} {
 		path := write(t, "flow.js", imports+"let keep = later; export default function () { if (__VU > 1) return later(() => {}, 1e6);\n"+body+"\n}")
 		target, err := New(context.Background(), Config{Script: path, URL: url}, wire.Surroundings{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		began := time.Now()
 		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 2, Duration: time.Minute})
 		if err != nil || r.Stopped != load.Aborted || r.Outage != "the script ended the run: enough" || r.Accounted() != r.Planned || time.Since(began) > 20*time.Second {
@@ -175,9 +172,7 @@ func testAbort(t *testing.T, url string) {
 		}
 	}
 	target, err := New(context.Background(), Config{Script: write(t, "flow.js", imports+"export function setup() { exec.test.abort() } export default function () {}")}, wire.Surroundings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1}); err == nil || !strings.Contains(err.Error(), "the script ended the run") {
 		t.Errorf("setup: %v", err)
 	}
@@ -192,9 +187,7 @@ func TestFail(t *testing.T) {
 		"none":      {`export default function () {}`, ""},
 	} {
 		target, err := New(context.Background(), Config{Script: write(t, "flow.js", imports+c.script)}, wire.Surroundings{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 3})
 		ended := fmt.Sprint(target.Close())
 		if err != nil || r.Completed != 3 || c.want == "" && ended != "<nil>" || !strings.Contains(ended, c.want) {
@@ -210,9 +203,7 @@ func TestNumbersOfShares(t *testing.T) {
 	}`)
 	for turn, want := range []string{"1,1,1,0,0", "2,2,1,1,0"} {
 		target, err := New(context.Background(), Config{Script: path}, wire.Surroundings{Share: pace.Share{Turns: []int{turn}, Of: 2}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1})
 		if err != nil || fmt.Sprint(r.Checks) != "[{"+want+" 1 0}]" {
 			t.Errorf("%v, %v, want %s", r.Checks, err, want)
@@ -225,9 +216,7 @@ func TestPrintingPrints(t *testing.T) {
 	path := write(t, "flow.js", "export default function () { console.log({ toJSON() { console.log('inner'); return 'outer' } }) }")
 	var out strings.Builder
 	target, err := New(context.Background(), Config{Script: path}, wire.Surroundings{Console: &out})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -243,13 +232,9 @@ func TestMemory(t *testing.T) {
 		for _, body := range []string{"const all = []; while (true) all.push('x'.repeat(1e5) + all.length)"} {
 			path := write(t, "flow.js", "export default function () {\n"+body+"\n}")
 			target, err := New(context.Background(), Config{Script: path, URL: url, VUMemory: 1 << 20}, wire.Surroundings{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			ended := r.Stopped == load.Aborted && strings.Contains(r.Outage, "flow.js:2:") && strings.Contains(r.Outage, "--vu-memory")
 			// A text too long for the interpreter is an exception before that.
 			if thrown := len(r.Faults) > 0; !ended && !thrown {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 )
@@ -113,19 +114,13 @@ func TestRunAfterRun(t *testing.T) {
 			http.get(__ENV.BASE_URL + '/late');
 		}`)
 	target, err := New(context.Background(), Config{Script: path, URL: server.URL}, wire.Surroundings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	session, err := load.Open(context.Background(), "script", target, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer session.Close()
 	for length := 50 * time.Millisecond; ; length *= 4 { // until all have begun
 		cut, err := session.Run(context.Background(), load.Plan{VUs: 4, Duration: length, Grace: time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if cut.Unfinished != cut.Planned || cut.Accounted() != cut.Planned || cut.Planned != 4 && length > time.Minute {
 			t.Fatalf("%d planned, %d unfinished, want 4", cut.Planned, cut.Unfinished)
 		} else if cut.Planned == 4 {
@@ -134,9 +129,7 @@ func TestRunAfterRun(t *testing.T) {
 	}
 	late.Store(false)
 	whole, err := session.Run(context.Background(), load.Plan{VUs: 4, Iterations: 40})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if whole.Completed != 40 || whole.Requests["GET /first"].Completed != 40 || whole.Requests["GET /late"].Completed != 40 {
 		t.Errorf("%d completed, want 40: %v %v %v", whole.Completed, whole.Errored, whole.Faults, whole.Requests)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"contend/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "write the table of docs/scripts.md")
@@ -43,9 +45,7 @@ func supported() string {
 func TestDocumentedTable(t *testing.T) {
 	const path, begin, end = "../../docs/scripts.md", "<!-- table -->\n", "<!-- end of table -->"
 	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	before, rest, _ := strings.Cut(string(page), begin)
 	table, after, found := strings.Cut(rest, end)
 	if !found {
@@ -57,7 +57,5 @@ func TestDocumentedTable(t *testing.T) {
 	if !*update {
 		t.Fatalf("docs/scripts.md lists other names than there are (-update writes them):\n%s", supported())
 	}
-	if err := os.WriteFile(path, []byte(before+begin+supported()+end+after), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, []byte(before+begin+supported()+end+after), 0o644))
 }

@@ -25,12 +25,8 @@ func TestLibrary(t *testing.T) {
 	library := t.TempDir()
 	for name, text := range map[string]string{"index.js": "export { add } from './add.js';", "add.js": "export const add = (a, b) => a + b;"} {
 		file := filepath.Join(library, "jslib.example", "add", "1.0.0", name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		testenv.Must(t, os.WriteFile(file, []byte(text), 0o644))
 	}
 	if r := drive(t, Config{Script: path, JSLib: library}, 1, true); r.Completed != 1 {
 		t.Errorf("%+v %v", r.Faults, r.Errored)
@@ -95,13 +91,9 @@ func TestClientCertificates(t *testing.T) {
 func TestScriptOfResult(t *testing.T) {
 	path := write(t, "flow.js", "export default function () {}")
 	target, err := New(context.Background(), Config{Script: path}, wire.Surroundings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if s := r.Script; s == nil || s.File != path || len(s.SHA256) != 64 || !strings.HasPrefix(s.Interpreter, "github.com/grafana/sobek") {
 		t.Errorf("%+v", s)
 	}

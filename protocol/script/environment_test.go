@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/protocol/wire"
 )
 
@@ -70,9 +71,7 @@ func TestNearestOfTheEnvironment(t *testing.T) {
 		const host = __ENV.SHOP_URL || 'http://production.invalid';
 		export default function () { http.get(host + '/echo'); }`)
 	target, err := New(t.Context(), Config{Script: path}, wire.Surroundings{Environ: []string{"SHOP_URL=" + server.URL, "OTHER=http://other.invalid"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if "http://"+target.near.host != server.URL {
 		t.Errorf("event loops connect to %q, want %s", target.near.host, server.URL)
 	}

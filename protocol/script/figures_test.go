@@ -51,16 +51,10 @@ func (w *figuresWay) drive(t *testing.T, script string, iterations int64, env ..
 		c.Engine = "goroutines"
 	}
 	target, err := New(t.Context(), c, wire.Surroundings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r, err := load.Run(t.Context(), "figures", target, load.Plan{VUs: 1, Iterations: iterations})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := target.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, target.Close())
 	load.Settle(target, r)
 	if loops, _ := target.Loops(1); w.goroutines && r.Engine != load.Goroutines || loops > 0 && r.Engine == load.Goroutines {
 		t.Errorf("%s: %s drove", w.name, r.Engine)
@@ -107,9 +101,7 @@ func TestFigures(t *testing.T) {
 		target, r, text := w.drive(t, figuresScript, 3)
 		versions, text, _ := strings.Cut(text, "\n")
 		var answers []any // whose fields have no order
-		if err := json.Unmarshal([]byte(text), &answers); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Unmarshal([]byte(text), &answers))
 		if told == nil {
 			told = answers
 		}

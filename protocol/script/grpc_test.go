@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 	"contend/systems/counter/counterpb"
@@ -114,9 +115,7 @@ func serveTill(t testing.TB) (string, *grpc.Server) {
 
 func listen(t testing.TB, server *grpc.Server) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return listenOn(t, l, server)
 }
 
@@ -288,9 +287,7 @@ func TestGRPCHealth(t *testing.T) {
 // A set of descriptors can replace .proto files.
 func TestGRPCProtoset(t *testing.T) {
 	encoded, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{protodesc.ToFileDescriptorProto(counterpb.File_counter_proto)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	path := write(t, "flow.js", `import grpc from 'k6/net/grpc';
 		const client = new grpc.Client();
 		const [method] = client.loadProtoset('counter.protoset');
@@ -333,9 +330,7 @@ func TestGRPCAndHTTP(t *testing.T) {
 func TestGRPCUnanswered(t *testing.T) {
 	address, server := serveTill(t)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer silent.Close()
 	r := drive(t, Config{URL: "grpc://" + address, Script: tillScript(t, `
 		const r = client.invoke('shop.Till/Slow', {}, { timeout: 20 });
@@ -374,9 +369,7 @@ func TestGRPCEndless(t *testing.T) {
 	} {
 		for _, url := range []string{"grpc://" + address, shop(t).URL} {
 			target, err := New(context.Background(), Config{Script: tillScript(t, body), URL: url, Env: []string{"BASE_URL=" + address}}, wire.Surroundings{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			unfinished(t, body, target)
 		}
 	}

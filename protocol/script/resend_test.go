@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire/wiretest"
 )
@@ -32,9 +33,7 @@ func TestSendsAgainWhatAnIdleConnectionLost(t *testing.T) {
 	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
 		for _, secure := range []bool{false, true} {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			url := "http://" + l.Addr().String()
 			if secure {
 				l, url = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}}), "https://"+l.Addr().String()

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 )
@@ -24,12 +25,8 @@ func write(t testing.TB, files ...string) string {
 	dir := t.TempDir()
 	for i := 0; i < len(files); i += 2 {
 		path := filepath.Join(dir, files[i])
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(files[i+1]), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testenv.Must(t, os.WriteFile(path, []byte(files[i+1]), 0o644))
 	}
 	return filepath.Join(dir, files[0])
 }
@@ -93,9 +90,7 @@ func drive(t testing.TB, c Config, iterations int64, hidden bool) *load.Result {
 func driveIn(t testing.TB, around wire.Surroundings, c Config, iterations int64, hidden bool) *load.Result {
 	t.Helper()
 	target, err := New(context.Background(), c, around)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	driven := load.Target(target)
 	if loops, _ := target.Loops(1); hidden {
 		driven = portable{target}
@@ -103,12 +98,8 @@ func driveIn(t testing.TB, around wire.Surroundings, c Config, iterations int64,
 		t.Log("no event loop drives this")
 	}
 	result, err := load.Run(context.Background(), "script", driven, load.Plan{VUs: 1, Iterations: iterations})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := target.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, target.Close())
 	return result
 }
 
@@ -301,9 +292,7 @@ func TestLoadOfOptions(t *testing.T) {
 func TestEndless(t *testing.T) {
 	for _, body := range []string{`while (true) {}`, `sleep(1e9)`, `new Promise(() => { while (true) {} })`, `setInterval(() => {}, 1)`, `'x'.repeat(1e6).split('').sort(() => { while (true) {} })`} {
 		target, err := New(context.Background(), Config{Script: write(t, "flow.js", "import { sleep } from 'k6'; let keep = sleep; export default function () { "+body+" }")}, wire.Surroundings{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		unfinished(t, body, target)
 	}
 }
@@ -314,9 +303,7 @@ func unfinished(t *testing.T, body string, target *Target) {
 	t.Helper()
 	for length := 100 * time.Millisecond; ; length *= 4 {
 		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 2, Duration: length, Grace: 1e7})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		wrong := r.Accounted() != r.Planned || r.Unfinished != r.Planned
 		if wrong || r.Planned == 2 || length > time.Minute {
 			if wrong || r.Planned != 2 {

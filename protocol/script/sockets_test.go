@@ -14,6 +14,7 @@ import (
 	"github.com/gobwas/ws/wsutil"
 	"go.uber.org/goleak"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
@@ -204,9 +205,7 @@ func TestSocketsEndless(t *testing.T) {
 			path := write(t, "flow.js", `import ws from 'k6/ws'; import { WebSocket } from 'k6/websockets'; let keep = [ws, WebSocket];
 				const u = 'ws://' + __ENV.AT + '/ws'; export default function () { `+body+` }`)
 			target, err := New(context.Background(), Config{Script: path, URL: base, Env: []string{"AT=" + address}}, wire.Surroundings{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			unfinished(t, body, target)
 		}
 	}

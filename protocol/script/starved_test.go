@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
 	"contend/protocol/wire"
@@ -63,16 +64,10 @@ func serveOne(t *testing.T, script, engine string, length int) *load.Result {
 	c := Config{Script: write(t, "flow.js", script), URL: url, Env: []string{fmt.Sprint("LENGTH=", length)}}
 	c.Engine = engine
 	target, err := New(t.Context(), c, wire.Surroundings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r, err := load.Run(t.Context(), "", target, load.Plan{VUs: 10, Duration: time.Duration(length) * time.Second, WholeFlows: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := target.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, target.Close())
 	return r
 }
 
@@ -96,13 +91,9 @@ func TestLimitOfRequestsForEachConnection(t *testing.T) {
 	})
 	c := Config{Script: write(t, "flow.js", `import http from 'k6/http'; export default function () { http.get(__ENV.BASE_URL); }`), URL: url}
 	target, err := New(t.Context(), c, wire.Surroundings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r, err := load.Run(t.Context(), "", target, load.Plan{VUs: 2, Iterations: 60, WholeFlows: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if r.PartedLeast != 3 || r.PartedMost != 3 || !finding.KeepaliveLimit.In(r.Warnings) {
 		t.Errorf("%d connections ended after %d to %d requests: %v", r.Parted, r.PartedLeast, r.PartedMost, r.Warnings)
 	}

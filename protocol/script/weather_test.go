@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 )
@@ -94,9 +95,7 @@ func TestWaysOut(t *testing.T) {
 		t.Errorf("in a circle: %+v %v", r.Faults, r.Errored)
 	}
 	outside := filepath.Join(t.TempDir(), "outside.js")
-	if err := os.WriteFile(outside, []byte("export const x = 1;"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(outside, []byte("export const x = 1;"), 0o644))
 	for name, text := range map[string]string{
 		"an import":                 "import { x } from '" + outside + "'; export default function () { x }",
 		"a link without its ending": "import { x } from './link'; export default function () { x }",
@@ -151,9 +150,7 @@ func TestInterrupted(t *testing.T) {
 	})
 	for _, text := range []string{"export function setup() { " + endless + " }", "if (__VU > 0) { " + endless + " }"} {
 		target, err := New(context.Background(), Config{Script: write(t, "flow.js", text+"\nexport default function () {}")}, wire.Surroundings{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		within(t, func(ctx context.Context) error {
 			_, err := load.Run(ctx, "script", target, load.Plan{VUs: 1, Iterations: 1})
 			return err
@@ -171,9 +168,7 @@ func TestInterrupted(t *testing.T) {
 			}
 		})
 		target, err := New(opened, Config{Script: write(t, "flow.js", text)}, wire.Surroundings{Console: console})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if _, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -225,9 +220,7 @@ func TestInterruptedIterations(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			target, err := New(ctx, Config{URL: server.URL, Script: write(t, "flow.js", "import http from 'k6/http'; import { sleep } from 'k6'; let keep = [http, sleep]; export default function () { console.log('begun'); "+body+" }")},
 				wire.Surroundings{Console: writer(func() { time.AfterFunc(20*time.Millisecond, cancel) })})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			driven := load.Target(target)
 			if !loops {
 				driven = portable{target}

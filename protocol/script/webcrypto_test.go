@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/load"
 )
 
@@ -66,17 +67,11 @@ func TestWebCrypto(t *testing.T) {
 // A signature of another program is verified, as a token of ES256 would be.
 func TestWebKeys(t *testing.T) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	spki, err := x509.MarshalPKIXPublicKey(private.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	comesTo(t, func(c Config, n int64) *load.Result { return drive(t, c, n, true) }, []expression{{fmt.Sprintf(`await (async () => {
 		const algorithm = { name: 'ECDSA', namedCurve: 'P-256' }, es256 = { name: 'ECDSA', hash: 'SHA-256' };
 		const mine = await crypto.subtle.importKey('pkcs8', bytes('%x'), algorithm, true, ['sign']);

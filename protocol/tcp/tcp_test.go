@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
 	"contend/pace"
@@ -43,16 +44,12 @@ func overBothEngines(t *testing.T, test func(t *testing.T, run func(Config, load
 				c.MaxMessage = 1 << 20
 			}
 			target, err := Open(t.Context(), c, wire.Surroundings{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if engine == load.Goroutines {
 				target = portable{target}
 			}
 			r, err := load.Run(t.Context(), "test", target, plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if r.Engine != engine {
 				t.Errorf("engine %s, want %s", r.Engine, engine)
 			}
@@ -111,9 +108,7 @@ func TestExchanges(t *testing.T) {
 func TestOpenModel(t *testing.T) {
 	overBothEngines(t, func(t *testing.T, run func(Config, load.Plan) *load.Result) {
 		pacer, err := pace.Parse("100")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		c := Config{URL: "tcp://" + wiretest.Listen(t, echo(1)), Data: Escaped("a\n"), Until: Escaped("\n")}
 		r := run(c, load.Plan{VUs: 4, Pacer: pacer, Iterations: 20, Timeout: 10 * time.Second})
 		if r.Completed != 20 || r.Model != load.OpenModel {
@@ -153,9 +148,7 @@ func hostile() wiretest.Protocol {
 				Open: func(t testing.TB, s wiretest.Server) load.Target {
 					target, err := Open(t.Context(), Config{URL: "tcp://" + s.Address, Data: Escaped("a\n"), Until: Escaped("\x00\x01"),
 						MaxMessage: 64 << 10, NoKeepAlive: each}, wire.Surroundings{})
-					if err != nil {
-						t.Fatal(err)
-					}
+					testenv.Must(t, err)
 					if event {
 						return target
 					}
@@ -185,9 +178,7 @@ func TestRestarted(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	target, err := Open(t.Context(), Config{URL: "tcp://" + wiretest.Listen(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }),
 		Data: Escaped("a"), Length: 1, MaxMessage: 1}, wire.Surroundings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	v, _ := target.NewVU(t.Context(), 0)
 	defer v.(io.Closer).Close()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -239,9 +230,7 @@ func FuzzEnd(f *testing.F) {
 		for rest, at := answer, 0; len(rest) > 0; {
 			piece := rest[:min(len(rest), int(cut)+1)]
 			end, err := c.end(piece)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if end >= 0 {
 				if at+end != want+len(until) {
 					t.Fatalf("%q ends in %q at %d, want %d", answer, until, at+end, want+len(until))
@@ -258,9 +247,7 @@ func FuzzEnd(f *testing.F) {
 
 func TestMistakes(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty")
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(empty, nil, 0o600))
 	for _, test := range []struct {
 		config Config
 		want   []string
@@ -292,9 +279,7 @@ func TestMistakes(t *testing.T) {
 func TestNoAllocationPerIteration(t *testing.T) {
 	target, err := Open(t.Context(), Config{URL: "tcp://" + wiretest.Listen(t, echo(1)), Data: Escaped("a\n"), Until: Escaped("\n"),
 		MaxMessage: 1 << 20}, wire.Surroundings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	v, _ := target.NewVU(t.Context(), 0)
 	defer v.(io.Closer).Close()
 	do := func() {

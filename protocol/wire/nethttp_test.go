@@ -41,9 +41,7 @@ func TestTextsOfNetHTTP(t *testing.T) {
 			}
 			conn := dial(t, wiretest.Listen(t, tt.server), tt.before > 0, config)
 			for range tt.before {
-				if err := ask(t, conn); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, ask(t, conn))
 			}
 			for wait := time.Now(); tt.ends && conn.Err() == nil; time.Sleep(time.Millisecond) {
 				if time.Since(wait) > testenv.Patience {
@@ -90,9 +88,7 @@ func dial(t *testing.T, address string, http1 bool, config *http.HTTP2Config) *h
 	protocols.SetUnencryptedHTTP2(!http1)
 	transport := &http.Transport{Protocols: protocols, HTTP2: config}
 	conn, err := transport.NewClientConn(t.Context(), "http", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
@@ -101,9 +97,7 @@ func dial(t *testing.T, address string, http1 bool, config *http.HTTP2Config) *h
 func ask(t *testing.T, conn *http.ClientConn) error {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://h/", io.NopCloser(strings.NewReader("x")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	answer, err := conn.RoundTrip(request)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 )
 
 // A deaf connection has nothing to say and takes everything.
@@ -27,9 +28,7 @@ func FuzzMessages(f *testing.F) {
 	const limit = 1000
 	f.Fuzz(func(t *testing.T, wire []byte, deflates bool) {
 		target, err := New(Config{URL: "ws://host/", MaxMessage: limit})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		c := newConn(target, deaf{}, wire, deflates)
 		defer c.writers.Wait()
 		var read int64

@@ -95,9 +95,7 @@ func afterMessage(serve func(net.Conn)) func(net.Conn) {
 func newTarget(t testing.TB, c Config) *Target {
 	t.Helper()
 	target, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { target.Close() })
 	return target
 }
@@ -105,9 +103,7 @@ func newTarget(t testing.TB, c Config) *Target {
 func newTestVU(t testing.TB, target *Target) *vu {
 	t.Helper()
 	v, err := target.NewVU(context.Background(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { v.(*vu).Close() })
 	return v.(*vu)
 }
@@ -116,9 +112,7 @@ func run(t testing.TB, target *Target, plan load.Plan) *load.Result {
 	t.Helper()
 	start := time.Now()
 	result, err := load.Run(context.Background(), "ws", target, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if took := time.Since(start); took > plan.Duration+plan.Grace+testenv.Patience && plan.Duration > 0 {
 		t.Errorf("a run of %v took %v", plan.Duration, took)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gobwas/ws"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/protocol/wire/wiretest"
 )
 
@@ -31,9 +32,7 @@ func TestACloseWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, server := socketOf(t)
 		go func() { _, _ = io.Copy(io.Discard, server) }()
-		if err := s.SendClose(1000, "bye"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.SendClose(1000, "bye"))
 		began := time.Now()
 		_, err := s.Next()
 		if took := time.Since(began); errkind.Of(err) != errkind.Timeout || took != closeTimeout {
@@ -51,9 +50,7 @@ func TestASocketOfAServerThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := socketOf(t)
 		for range 4 {
-			if err := s.Send(Binary, make([]byte, maxUnsent/4-100)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Send(Binary, make([]byte, maxUnsent/4-100)))
 		}
 		if err := s.Send(Binary, make([]byte, 1000)); !errors.Is(err, errFull) || s.Unsent() < maxUnsent-400 {
 			t.Errorf("%v with %d bytes unsent", err, s.Unsent())
@@ -89,9 +86,7 @@ func TestACompressedSocket(t *testing.T) {
 		t.Fatal(answer, err)
 	}
 	defer s.Close(0)
-	if err := s.Send(Text, []byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Send(Text, []byte(text)))
 	if r, err := s.Next(); err != nil || string(r.Data) != text || r.Body >= int64(len(text)) {
 		t.Errorf("%q of %d bytes, %v", r.Data, r.Body, err)
 	}

@@ -61,9 +61,7 @@ func TestClientCertificate(t *testing.T) {
 	})
 	own := secure.TLS.Certificates[0]
 	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	url := strings.Replace(secure.URL, "https", "wss", 1)
 	identity := wire.TLS{Insecure: true, Certificate: testenv.PEM(secure.Certificate().Raw), Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})}
 	if out, err := newTestVU(t, newTarget(t, Config{URL: url, TLS: identity})).Do(context.Background()); err != nil {

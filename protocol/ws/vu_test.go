@@ -46,9 +46,7 @@ func TestAKnownDelayIsMeasured(t *testing.T) {
 			const delay = 30 * time.Millisecond
 			target, err := New(Config{URL: "ws://pipe/", Message: []byte("x"), Connections: connections,
 				Dial: piped(answering(func(m []byte) []byte { time.Sleep(delay); return m }))})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer target.Close()
 			made, _ := target.NewVU(t.Context(), 0)
 			v := made.(*vu)
@@ -68,9 +66,7 @@ func TestAKnownDelayIsMeasured(t *testing.T) {
 func TestTimeoutIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		target, err := New(Config{URL: "ws://pipe/", Message: []byte("x"), Dial: piped(upgraded(wiretest.Hang))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		made, _ := target.NewVU(t.Context(), 0)
 		v := made.(*vu)
 		defer v.Close()
@@ -103,9 +99,7 @@ func TestPingsAreAnsweredWhileNobodyAsks(t *testing.T) {
 				}
 			}
 		}))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		made, _ := target.NewVU(t.Context(), 0)
 		v := made.(*vu)
 		defer v.Close()
@@ -288,9 +282,7 @@ func TestHandshakesOfLists(t *testing.T) {
 				t.Errorf("%q: got %+v, %v", lines, out, err)
 			}
 			u, err := neturl.Parse(url)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			s, answer, err := DialSocket(t.Context(), u, SocketOptions{MaxMessage: maxMessage})
 			if err != nil || s == nil || answer.Status != 101 {
 				t.Errorf("%q: a socket: %+v, %v", lines, answer, err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"contend/h2"
+	"contend/internal/testenv"
 )
 
 // Planted are the times that a Figures server lets go by: in a handshake of TLS, before it reads what is uploaded,
@@ -55,9 +56,7 @@ func (f *Figures) Serve(t testing.TB) string {
 func (f *Figures) Listen(t testing.TB) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return figuresListener{l, f}
 }
 

@@ -182,9 +182,7 @@ func errs(t testing.TB, target load.Target, callers int, want []errkind.Kind) {
 		}
 	}
 	r, err := load.Run(context.Background(), "hostile", target, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if r.Planned != plan.Iterations || r.ErroredTotal() != plan.Iterations {
 		t.Errorf("%d errors of %d iterations, want %d", r.ErroredTotal(), r.Planned, plan.Iterations)
 	}
@@ -196,9 +194,7 @@ func Ends(t testing.TB, target load.Target, timeout time.Duration) {
 	plan := load.Plan{VUs: 2, Duration: 20 * time.Millisecond, Grace: 10 * time.Millisecond, Timeout: timeout}
 	start := time.Now()
 	r, err := load.Run(context.Background(), "hostile", target, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if took := time.Since(start); took > testenv.Patience {
 		t.Errorf("a run of %v took %v", plan.Duration, took)
 	}

@@ -78,9 +78,7 @@ func (w Way) restarted(t *testing.T, start func(t testing.TB, address string) (s
 	cancel()
 	stages.Wait()
 	stop()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if r.Accounted() != r.Planned || r.Failed != 0 || after < enough || missed == 0 {
 		t.Errorf("planned %d, accounted for %d, failed %d, %d right before, %d away, %d right after", r.Planned, r.Accounted(), r.Failed, before, missed, after)
 	}

@@ -6,6 +6,8 @@ import (
 	"net"
 	"sync"
 	"testing"
+
+	"contend/internal/testenv"
 )
 
 // Listen serves each connection with serve, closes it afterwards, and waits for
@@ -14,9 +16,7 @@ import (
 func Listen(t testing.TB, serve func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(Serve(l, serve))
 	return l.Addr().String()
 }
