@@ -218,12 +218,12 @@ var rooms = map[string]size{
 	"systems/web":          {185, 130},
 	"systems/uplink":       {14410, 17625}, // +15: servers are asked whether they respond while others are read, as a silent one held these up for 10 s at a time; tests of what is lost, stuck or out of order when customers stay away, clients are deaf, servers silent, full or emptied; two tests of order share their check
 	"load":                 {4880, 3780},   // +120, +100: what limits of connections and a late 100 Continue cost, pauses after refusals, responses that are awaited at the end; +50, +100: who is starved, and when a server stood still; +110, +80: responses by caller, what a run went through in words, closed connections
-	"loop":                 {2025, 1930},
+	"loop":                 {2025, 1860},
 	"metric":               {475, 275}, // +15, +5: what other tools call a metric
 	"pace":                 {620, 580},
 	"pipeline":             {910, 890},
 	"probe":                {320, 170},
-	"protocol":             {19100, 14460},
+	"protocol":             {19100, 13890},
 	"report":               {11570, 5840}, // +15: sweeps next to busy programs; +25, +20: how functions of Node, Python and Java become known; +5, +10: searches that one request at a time ends; +5: levels left out because connections starve; +10: counting for which there was too little time; +25, +20: searches that end before an attempt, levels that starve connections; +15, +20: an experiment answers by what was counted; +10, +60: pages that begin with what changed; +315, +120: the page of counted instructions, with lines, callers and what is asked of the kernel; +0, +75: each figure has one form on all pages; +40, +105: too little time, servers driven at once, those that ignore SIGTERM; +30, +25: what three packages of its parts import and export; +50, +30: how exact levels and rates are, what more callers bring, and sweeps that are not done; +105, +135: the fastest of three, amounts and own metrics of runs, what spoils a server
 	"search":               {825, 645},    // +20, +35: objectives that one request at a time misses; +20: slow servers whose callers wait for each other, or longer than a grace; +40, +55: servers whose responses take long, or that starve connections; +125, +120: a sequential bound on the share of slow answers, and the interval of the limit; attempts of 10,000 answers went
 	"setting":              {990, 380},

@@ -3,7 +3,6 @@ package protocol
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,12 +11,13 @@ import (
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
+	"contend/protocol/wire/wiretest"
 )
 
 // What answers are like is recorded in the same way by every version and engine of HTTP.
 func TestAnswersAreRecorded(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := wiretest.BothVersions(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/page":
 			w.Header().Set("Content-Type", "Text/HTML; charset=utf-8")
@@ -32,11 +32,7 @@ func TestAnswersAreRecorded(t *testing.T) {
 			http.NotFound(w, r)
 		}
 	}))
-	server.Config.Protocols = new(http.Protocols)
-	server.Config.Protocols.SetHTTP1(true)
-	server.Config.Protocols.SetUnencryptedHTTP2(true)
-	server.Start()
-	t.Cleanup(server.Close)
+	wiretest.Started(t, server)
 	const n = 20
 	of := func(status int, media string, length int64) *load.Answers {
 		return &load.Answers{Kinds: []load.AnswerKind{{Status: status, ContentType: media, Count: n}}, Bodies: []load.Bodies{{Count: n, Bytes: n * length}}}

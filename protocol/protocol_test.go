@@ -21,6 +21,7 @@ import (
 	"contend/load"
 	"contend/loop"
 	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
 	"contend/setting"
 )
 
@@ -267,14 +268,10 @@ func TestUnreachableGRPC(t *testing.T) {
 // Checking whether a server responds takes a connection and no request, whatever
 // drives the target.
 func TestReach(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	server := wiretest.BothVersions(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("%s %s", r.Method, r.URL)
 	}))
-	server.Config.Protocols = new(http.Protocols)
-	server.Config.Protocols.SetHTTP1(true)
-	server.Config.Protocols.SetUnencryptedHTTP2(true)
-	server.Start()
-	defer server.Close()
+	wiretest.Started(t, server)
 	there, away := server.Listener.Addr().String(), testenv.HeldAddress(t)
 	call := Target{}.With("proto", "../systems/counter/counterpb/counter.proto")
 	for _, tt := range []struct {
@@ -362,9 +359,7 @@ func TestRequestsInheritTheBody(t *testing.T) {
 // Event loops leave half of the cores to a server on this machine, unless it has
 // others.
 func TestOwnCores(t *testing.T) {
-	if ok, why := loop.Supported(); !ok {
-		t.Skip(why)
-	}
+	wiretest.Needs(t, loop.Supported)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for own, want := range map[bool]int{false: 2, true: 4} {
 		opened, err := Opener{Surroundings: wire.Surroundings{OwnCores: own}}.Open(t.Context(), At("http://127.0.0.1:1/"))

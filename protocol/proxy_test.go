@@ -113,11 +113,7 @@ func backends(t *testing.T) (plain, secure string) {
 		address *string
 		tls     bool
 	}{{&plain, false}, {&secure, true}} {
-		server := httptest.NewUnstartedServer(http.HandlerFunc(echo))
-		server.Config.Protocols = new(http.Protocols)
-		server.Config.Protocols.SetHTTP1(true)
-		server.Config.Protocols.SetHTTP2(true)
-		server.Config.Protocols.SetUnencryptedHTTP2(true)
+		server := wiretest.BothVersions(http.HandlerFunc(echo))
 		server.TLS = &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}}
 		if server.EnableHTTP2 = s.tls; s.tls {
 			server.StartTLS()

@@ -15,6 +15,7 @@ import (
 	checks "contend/protocol/check"
 	"contend/protocol/coding"
 	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
 )
 
 // A recorder is a server that notes what it is asked for.
@@ -26,17 +27,13 @@ type recorder struct {
 
 func record(t *testing.T, answer http.HandlerFunc) *recorder {
 	r := &recorder{}
-	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+	r.Server = wiretest.BothVersions(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		r.mu.Lock()
 		r.asked = append(r.asked, request.Method+" "+request.RequestURI)
 		r.mu.Unlock()
 		answer(w, request)
 	}))
-	r.Config.Protocols = new(http.Protocols)
-	r.Config.Protocols.SetHTTP1(true)
-	r.Config.Protocols.SetUnencryptedHTTP2(true)
-	r.Start()
-	t.Cleanup(r.Close)
+	wiretest.Started(t, r.Server)
 	return r
 }
 

@@ -28,10 +28,7 @@ func newChatServer(t testing.TB) *chatServer {
 
 func (s *chatServer) start(t testing.TB, address string, kind reflectionKind, options ...grpc.ServerOption) (string, *grpc.Server) {
 	t.Helper()
-	server := grpc.NewServer(options...)
-	server.RegisterService(s.desc(), struct{}{})
-	reflect(server, s.file, kind)
-	return serve(t, address, server), server
+	return start(t, address, s.desc(), s.file, kind, options...)
 }
 
 func (s *chatServer) desc() *grpc.ServiceDesc {

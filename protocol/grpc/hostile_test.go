@@ -129,7 +129,7 @@ func protocol() wiretest.Protocol {
 			return open(t, cfg)
 		}
 		p.Ways = append(p.Ways, wiretest.Way{Name: c.name, Plain: true, Secure: c.name == "unary, per-vu", Alone: true,
-			Open: func(t testing.TB, s wiretest.Server) load.Target { return byCalls{open(t, s)} }})
+			Open: func(t testing.TB, s wiretest.Server) load.Target { return wiretest.Calls{Target: open(t, s)} }})
 		if ok, _ := loop.Supported(); ok && strings.HasPrefix(c.name, "unary") {
 			p.Ways = append(p.Ways, wiretest.Way{Name: c.name + ", loop", Plain: true, Alone: true,
 				Open: func(t testing.TB, s wiretest.Server) load.Target { return open(t, s) }})
@@ -211,7 +211,7 @@ func TestEndlessMessages(t *testing.T) {
 		}
 	}
 	for _, cfg := range []Config{config(hostile(t, endless), wire.PerVU), chat(hostile(t, endless), "List", `{"value": 3}`)} {
-		wiretest.Ends(t, byCalls{open(t, cfg)}, 0)
+		wiretest.Ends(t, wiretest.Calls{Target: open(t, cfg)}, 0)
 	}
 }
 

@@ -3,7 +3,6 @@ package grpc
 import (
 	"context"
 	"fmt"
-	"maps"
 	goreflect "reflect"
 	"strings"
 	"sync"
@@ -21,30 +20,21 @@ import (
 	"contend/load"
 	"contend/loop"
 	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
 )
-
-// portable hides from the engine that a target can be driven by event loops.
-type portable struct{ load.Target }
 
 // An account is what a run counted.
 type account struct {
-	Completed, Failed int64
-	Errored           map[errkind.Kind]int64
-	Statuses          map[int]int64
-	BytesIn, BytesOut int64
-	Answers           load.Answers
-	Faults            []load.Fault
+	wiretest.Account
+	Answers load.Answers
+	Faults  []load.Fault
 }
 
 func accountOf(r *load.Result) account {
-	a := account{
-		Completed: r.Completed, Failed: r.Failed, Errored: maps.Clone(r.Errored), Statuses: maps.Clone(r.Statuses),
-		BytesIn: r.BytesIn, BytesOut: r.BytesOut, Faults: r.Faults,
-	}
+	a := account{Account: wiretest.AccountOf(r), Faults: r.Faults}
 	if r.Answers != nil {
 		a.Answers = *r.Answers
 	}
-	maps.DeleteFunc(a.Errored, func(_ errkind.Kind, n int64) bool { return n == 0 })
 	return a
 }
 
@@ -63,20 +53,10 @@ func overBoth(t *testing.T, cfg Config, plan load.Plan) account {
 
 func runOver(t *testing.T, cfg Config, engine load.Engine, plan load.Plan) *load.Result {
 	t.Helper()
-	if ok, why := loop.Supported(); !ok && engine == load.EventLoop {
-		t.Skip(why)
+	if engine == load.EventLoop {
+		wiretest.Needs(t, loop.Supported)
 	}
-	opened := open(t, cfg)
-	var target load.Target = opened
-	if engine == load.Goroutines {
-		target = portable{opened}
-	}
-	result, err := load.Run(t.Context(), "test", target, plan)
-	testenv.Must(t, err)
-	if result.Engine != engine {
-		t.Errorf("engine %s (%s), want %s", result.Engine, result.EngineReason, engine)
-	}
-	return result
+	return wiretest.Over(t, engine, open(t, cfg), plan)
 }
 
 // A plan of so many iterations, long enough for all of them.
@@ -136,7 +116,7 @@ func TestLoopCodes(t *testing.T) {
 			cfg := config(address, wire.PerVU)
 			cfg.Data, cfg.ExpectCode = []byte(`{"value": 0}`), int(expect)
 			got := overBoth(t, cfg, iterations(2, 6))
-			want := account{Statuses: map[int]int64{int(code): 6}}
+			want := account{}
 			if code == expect {
 				want.Completed = 6
 				want.Answers = answers(code, 6, 0)
@@ -147,7 +127,7 @@ func TestLoopCodes(t *testing.T) {
 				want.Failed = 6
 			}
 			if code == codes.DeadlineExceeded { // that of the call's own deadline
-				want = account{Errored: map[errkind.Kind]int64{errkind.Timeout: 6}}
+				want = account{Account: wiretest.Account{Errored: map[errkind.Kind]int64{errkind.Timeout: 6}}}
 			}
 			if got.Completed != want.Completed || got.Failed != want.Failed || got.Errored[errkind.Timeout] != want.Errored[errkind.Timeout] ||
 				!goreflect.DeepEqual(got.Answers, want.Answers) {
@@ -313,9 +293,7 @@ func TestLoopGracefulEnd(t *testing.T) {
 }
 
 func TestLoops(t *testing.T) {
-	if ok, why := loop.Supported(); !ok {
-		t.Skip(why)
-	}
+	wiretest.Needs(t, loop.Supported)
 	for _, test := range []struct {
 		name  string
 		alter func(c *Config)

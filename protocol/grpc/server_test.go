@@ -111,13 +111,13 @@ const (
 // the returned server is stopped.
 func (s *counterServer) start(t testing.TB, address string, kind reflectionKind, options ...grpc.ServerOption) (string, *grpc.Server) {
 	t.Helper()
-	server := grpc.NewServer(options...)
-	server.RegisterService(s.desc(), struct{}{})
-	reflect(server, s.file, kind)
-	return serve(t, address, server), server
+	return start(t, address, s.desc(), s.file, kind, options...)
 }
 
-func reflect(server *grpc.Server, file protoreflect.FileDescriptor, kind reflectionKind) {
+func start(t testing.TB, address string, desc *grpc.ServiceDesc, file protoreflect.FileDescriptor, kind reflectionKind, with ...grpc.ServerOption) (string, *grpc.Server) {
+	t.Helper()
+	server := grpc.NewServer(with...)
+	server.RegisterService(desc, struct{}{})
 	options := reflection.ServerOptions{Services: server, DescriptorResolver: described{file}}
 	switch kind {
 	case v1Reflection:
@@ -125,6 +125,7 @@ func reflect(server *grpc.Server, file protoreflect.FileDescriptor, kind reflect
 	case alphaReflection:
 		grpc_reflection_v1alpha.RegisterServerReflectionServer(server, reflection.NewServer(options))
 	}
+	return serve(t, address, server), server
 }
 
 func serve(t testing.TB, address string, server *grpc.Server) string {

@@ -9,6 +9,7 @@ import (
 	"contend/finding"
 	"contend/load"
 	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
 )
 
 // sevenUnanswered starts a server that never answers its first seven calls.
@@ -32,15 +33,11 @@ func TestCallersThatAreNotServed(t *testing.T) {
 		for _, calls := range []bool{false, true} {
 			var r *load.Result
 			for length := time.Second / 4; ; length *= 4 { // until the others have responses enough
-				opened := open(t, config(sevenUnanswered(t), mode))
-				target := load.Target(opened)
+				target := load.Target(open(t, config(sevenUnanswered(t), mode)))
 				if calls {
-					target = byCalls{opened}
+					target = wiretest.Calls{Target: target}
 				}
-				var err error
-				if r, err = load.Run(t.Context(), "", target, load.Plan{VUs: 10, Duration: length}); err != nil {
-					t.Fatal(err)
-				}
+				r = wiretest.Run(t, target, load.Plan{VUs: 10, Duration: length})
 				if r.Shares.Answered > 100 && r.Shares.Unheard <= 7 || length > time.Minute {
 					break
 				}

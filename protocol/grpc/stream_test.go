@@ -349,43 +349,6 @@ func callWithin(t *testing.T, method string, timeout, deadline time.Duration, to
 	return vu.Do(t.Context())
 }
 
-// The streams of a run: every message is in the result, with the server's
-// delay. 20 iterations are timed as often as Do says.
-func TestStreamsInRun(t *testing.T) {
-	const delay, iterations = 2 * time.Millisecond, 20
-	for _, test := range streamTests() {
-		t.Run(fmt.Sprint(test.method, test.messages, test.perVU), func(t *testing.T) {
-			server := newChatServer(t)
-			server.delay = delay
-			address, _ := server.start(t, "127.0.0.1:0", v1Reflection)
-			cfg := chat(address, test.method, test.data)
-			cfg.ProtoFiles, cfg.Messages, cfg.Stream = nil, test.messages, streamFor(test.perVU)
-			target := open(t, cfg) // which may not take long, so that none runs yet
-			t.Parallel()
-			plan := load.Plan{VUs: 4, Iterations: iterations, Timeout: time.Minute}
-			result, err := load.Run(t.Context(), "streams", target, plan)
-			if err != nil || result.Completed != iterations || result.Planned != iterations || result.Statuses[0] != 0 {
-				t.Fatalf("got %+v, %v", result, err)
-			}
-			if result.BytesIn != iterations*test.in || result.BytesOut != iterations*test.out {
-				t.Errorf("bytes in %d, out %d; want %d times %d, %d", result.BytesIn, result.BytesOut, iterations, test.in, test.out)
-			}
-			if got := server.items.Load(); got != int64(iterations*test.received) {
-				t.Errorf("the server got %d messages, want %d", got, iterations*test.received)
-			}
-			if result.FirstByte.Count() != iterations || test.sends > 0 && result.FirstByte.Min() < delay {
-				t.Errorf("%d first bytes from %v on", result.FirstByte.Count(), result.FirstByte.Min())
-			}
-			if test.timed == 0 {
-				return
-			}
-			if got := result.Message.Count(); got != int64(iterations*test.timed) || test.method == "Talk" && result.Message.Min() < delay {
-				t.Errorf("%d messages timed from %v on, want %d", got, result.Message.Min(), iterations*test.timed)
-			}
-		})
-	}
-}
-
 func streamFor(perVU bool) Stream {
 	if perVU {
 		return PerVU

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"io"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -47,19 +47,9 @@ func open(t testing.TB, cfg Config) *Target {
 	return target
 }
 
-// byCalls hides that a target can be driven by event loops.
-type byCalls struct{ target *Target }
-
-func (p byCalls) NewVU(ctx context.Context, id int) (load.VU, error) { return p.target.NewVU(ctx, id) }
-
 func newVU(t testing.TB, target *Target, id int) load.VU {
 	t.Helper()
-	vu, err := target.NewVU(t.Context(), id)
-	testenv.Must(t, err)
-	if closer, ok := vu.(io.Closer); ok {
-		t.Cleanup(func() { closer.Close() })
-	}
-	return vu
+	return wiretest.VU[load.VU](t, target, id)
 }
 
 func modes() []wire.Sharing { return []wire.Sharing{wire.Shared, wire.PerVU, wire.PerIteration} }
@@ -144,70 +134,39 @@ func TestReflection(t *testing.T) {
 }
 
 // A status that the server sends is an answer in every mode, whatever its code
-// and text: also those that grpc-go itself uses without an answer.
+// and text: also those that grpc-go itself uses without an answer. The server may
+// have sent headers.
 func TestWrongAnswers(t *testing.T) {
 	for _, code := range []codes.Code{codes.InvalidArgument, codes.Unavailable, codes.Canceled, codes.DeadlineExceeded, codes.Internal, codes.Unknown} {
 		for _, mode := range modes() {
-			t.Run(code.String()+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
-				server := newCounterServer(t)
-				server.hook = func(context.Context) error {
-					return status.Error(code, "error reading from server: EOF")
-				}
-				address, _ := server.start(t, "127.0.0.1:0", noReflection)
-				outcome, err := newVU(t, open(t, config(address, mode)), 0).Do(t.Context())
-				if err != nil || !outcome.Failed || outcome.Status != int(code) {
-					t.Errorf("got %+v, %v; want a wrong answer with status %d", outcome, err, code)
-				}
-			})
+			for _, headers := range []bool{false, true} {
+				t.Run(fmt.Sprint(code, wire.Connections{Sharing: mode}, headers), func(t *testing.T) {
+					server := newCounterServer(t)
+					server.hook = func(ctx context.Context) error {
+						if !headers {
+							return status.Error(code, "error reading from server: EOF")
+						}
+						_ = grpc.SendHeader(ctx, metadata.Pairs("a", "b"))
+						return status.Error(code, "full")
+					}
+					address, _ := server.start(t, "127.0.0.1:0", noReflection)
+					outcome, err := newVU(t, open(t, config(address, mode)), 0).Do(t.Context())
+					if err != nil || !outcome.Failed || outcome.Status != int(code) {
+						t.Errorf("got %+v, %v; want a wrong answer with status %d", outcome, err, code)
+					}
+				})
+			}
 		}
-	}
-}
-
-// The status of a server that has already sent headers.
-func TestWrongAnswerAfterHeaders(t *testing.T) {
-	server := newCounterServer(t)
-	server.hook = func(ctx context.Context) error {
-		if err := grpc.SendHeader(ctx, metadata.Pairs("a", "b")); err != nil {
-			return err
-		}
-		return status.Error(codes.Unavailable, "full")
-	}
-	address, _ := server.start(t, "127.0.0.1:0", noReflection)
-	outcome, err := newVU(t, open(t, config(address, wire.Shared)), 0).Do(t.Context())
-	if err != nil || !outcome.Failed || outcome.Status != int(codes.Unavailable) {
-		t.Errorf("got %+v, %v", outcome, err)
 	}
 }
 
 func TestExpectCode(t *testing.T) {
 	address, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
 	cfg := config(address, wire.Shared)
-	cfg.Data, cfg.ExpectCode = []byte(`{"value": -1}`), int(codes.InvalidArgument)
-	outcome, err := newVU(t, open(t, cfg), 0).Do(t.Context())
-	if err != nil || outcome.Failed || outcome.Status != int(codes.InvalidArgument) {
-		t.Errorf("got %+v, %v; want InvalidArgument to be right", outcome, err)
-	}
-	cfg.Data = []byte(`{"value": 0}`)
+	cfg.Data, cfg.ExpectCode = []byte(`{"value": 0}`), int(codes.InvalidArgument)
 	got := overBoth(t, cfg, iterations(2, 6))
 	if len(got.Faults) != 1 || got.Faults[0].Cause() != "status 0, where 3 was expected" || got.Faults[0].Count != 6 {
 		t.Errorf("got %+v", got.Faults)
-	}
-}
-
-func TestMetadata(t *testing.T) {
-	server := newCounterServer(t)
-	address, _ := server.start(t, "127.0.0.1:0", noReflection)
-	cfg := config(address, wire.Shared)
-	cfg.Metadata = map[string][]string{"tenant": {"a", "b"}, "trace-bin": {"\x00\xff"}}
-	if _, err := newVU(t, open(t, cfg), 0).Do(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	got := server.seen[0]
-	if tenants := got.Get("tenant"); len(tenants) != 2 || tenants[0] != "a" || tenants[1] != "b" {
-		t.Errorf("tenant %q", tenants)
-	}
-	if trace := got.Get("trace-bin"); len(trace) != 1 || trace[0] != "\x00\xff" {
-		t.Errorf("trace-bin %q", trace)
 	}
 }
 

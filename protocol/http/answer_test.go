@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,31 +18,29 @@ import (
 	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
+	"contend/loop"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
 
 func TestFirstTellsOfTheFirstAnswerAlone(t *testing.T) {
-	var n atomic.Int64
-	url := "http://" + serveOn(t, "tcp", "127.0.0.1:0", func(w nethttp.ResponseWriter, _ *nethttp.Request) {
-		i := n.Add(1)
-		w.Header().Set("Server", fmt.Sprintf("%d%s", i, strings.Repeat("x", 200)))
-		w.WriteHeader(200 + int(i))
-		_, _ = io.WriteString(w, strings.Repeat("y", 10*int(i)))
-	})
-	v := newTestVU(t, Config{URL: url})
-	if got, ok := v.target.First(); ok {
-		t.Errorf("before any answer: %+v", got)
-	}
-	for range 2 {
-		if _, err := v.Do(context.Background()); err != nil {
-			t.Fatal(err)
+	wiretest.Engines(t, loop.Supported, func(t *testing.T, engine load.Engine) {
+		var n atomic.Int64
+		target := targetOf(t, Config{URL: "http://" + serveOn(t, "tcp", "127.0.0.1:0", func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+			i := n.Add(1)
+			w.Header().Set("Server", fmt.Sprintf("%d%s", i, strings.Repeat("x", 200)))
+			w.WriteHeader(200 + int(i))
+			_, _ = io.WriteString(w, strings.Repeat("y", 10*int(i)))
+		})})
+		if got, ok := target.First(); ok {
+			t.Errorf("before any answer: %+v", got)
 		}
-	}
-	want := Answer{Status: 201, Server: "1" + strings.Repeat("x", maxServer-1), BodyLength: 10}
-	if got, ok := v.target.First(); !ok || got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+		wiretest.Over(t, engine, target, load.Plan{VUs: 1, Iterations: 2})
+		want := Answer{Status: 201, Server: "1" + strings.Repeat("x", maxServer-1), BodyLength: 10}
+		if got, ok := target.First(); !ok || got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	})
 }
 
 func TestSameLengthComparesWithTheFirstBody(t *testing.T) {
@@ -70,23 +66,6 @@ func TestSameLengthComparesWithTheFirstBody(t *testing.T) {
 	}
 }
 
-// client is a certificate that a server can ask for: it is its own authority.
-func client(t *testing.T) (pair wire.TLS, pool *x509.CertPool) {
-	t.Helper()
-	server := httptest.NewTLSServer(nil) // comes with a certificate
-	defer server.Close()
-	own := server.TLS.Certificates[0]
-	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
-	testenv.Must(t, err)
-	pool = x509.NewCertPool()
-	pool.AddCert(server.Certificate())
-	return wire.TLS{
-		Insecure:    true,
-		Certificate: testenv.PEM(server.Certificate().Raw),
-		Key:         pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
-	}, pool
-}
-
 // serveTLS answers with the name that the client gave and with the number of
 // certificates that it showed.
 func serveTLS(t *testing.T, c *tls.Config) *httptest.Server {
@@ -103,8 +82,9 @@ func serveTLS(t *testing.T, c *tls.Config) *httptest.Server {
 
 func TestTLSSaysWhatItIsTold(t *testing.T) {
 	t.Parallel()
-	own, pool := client(t)
-	asks := serveTLS(t, &tls.Config{ClientAuth: tls.RequireAnyClientCert, ClientCAs: pool})
+	client := testenv.NewCertificate("client")
+	own := wire.TLS{Insecure: true, Certificate: client.PEM, Key: client.Key}
+	asks := serveTLS(t, &tls.Config{ClientAuth: tls.RequireAnyClientCert})
 	plain := serveTLS(t, &tls.Config{CurvePreferences: []tls.CurveID{tls.X25519}})
 	for _, test := range []struct {
 		name   string
@@ -210,7 +190,7 @@ func TestAWrongAnswerShowsItsBeginning(t *testing.T) {
 		{"right", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			v := newTestVU(t, Config{URL: "http://" + serveRaw(t, []byte(test.answer))})
+			v := newTestVU(t, Config{URL: "http://" + wiretest.Listen(t, wiretest.Answering(test.answer))})
 			for i := range 3 {
 				out, err := v.Do(context.Background())
 				if err != nil || string(out.Detail) != test.want || out.Failed != (test.want != "") {

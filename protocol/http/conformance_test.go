@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	nethttp "net/http"
 	"net/http/httptest"
@@ -27,33 +26,30 @@ import (
 	"contend/protocol/wire/wiretest"
 )
 
-// portable hides from the engine that a target can be driven by event loops.
-type portable struct{ load.Target }
-
 // overBothEngines calls test for each engine that this system has, with a
 // function that runs a plan over it.
 func overBothEngines(t *testing.T, test func(t *testing.T, run runner)) {
-	t.Helper()
-	t.Run("goroutines", func(t *testing.T) { test(t, runPortable) })
-	if ok, why := loop.Supported(); !ok {
-		t.Log("no event loops: ", why)
-		return
-	}
-	t.Run("event loop", func(t *testing.T) { test(t, runLoop) })
+	wiretest.Engines(t, loop.Supported, func(t *testing.T, engine load.Engine) {
+		test(t, func(t testing.TB, c Config, plan load.Plan) *load.Result {
+			if engine == load.EventLoop {
+				return runLoop(t, c, plan)
+			}
+			return wiretest.Over(t, engine, targetOf(t, c), plan)
+		})
+	})
 }
 
 type runner func(t testing.TB, c Config, plan load.Plan) *load.Result
 
-func runPortable(t testing.TB, c Config, plan load.Plan) *load.Result {
-	return runOver(t, portable{targetOf(t, c)}, load.Goroutines, plan)
-}
-
+// runLoop runs a plan by event loops, where there are any.
 func runLoop(t testing.TB, c Config, plan load.Plan) *load.Result {
+	t.Helper()
+	wiretest.Needs(t, loop.Supported)
 	engine := load.EventLoop
 	if c.DisableKeepAlive && !c.HTTP2 && strings.HasPrefix(c.URL, "https:") {
 		engine = load.Goroutines // for the handshakes
 	}
-	return runOver(t, targetOf(t, c), engine, plan)
+	return wiretest.By(t, engine, targetOf(t, c), plan)
 }
 
 func targetOf(t testing.TB, c Config) *Target {
@@ -61,39 +57,6 @@ func targetOf(t testing.TB, c Config) *Target {
 	target, err := New(c)
 	testenv.Must(t, err)
 	return target
-}
-
-func runOver(t testing.TB, target load.Target, engine load.Engine, plan load.Plan) *load.Result {
-	t.Helper()
-	result, err := load.Run(context.Background(), "test", target, plan)
-	if err != nil {
-		t.Error(err)
-		return &load.Result{}
-	}
-	if result.Engine != engine {
-		t.Errorf("engine %s (%s), want %s", result.Engine, result.EngineReason, engine)
-	}
-	return result
-}
-
-// An account is what a run counted.
-type account struct {
-	Completed, Failed         int64
-	Errored                   map[errkind.Kind]int64
-	Statuses                  map[int]int64
-	BytesIn, BytesOut, BodyIn int64
-	FirstBytes                int64 // of completed iterations
-}
-
-func accountOf(r *load.Result) account {
-	a := account{
-		Completed: r.Completed, Failed: r.Failed, Errored: maps.Clone(r.Errored), Statuses: maps.Clone(r.Statuses),
-		BytesIn: r.BytesIn, BytesOut: r.BytesOut, BodyIn: r.BodyIn,
-	}
-	if r.FirstByte != nil {
-		a.FirstBytes = r.FirstByte.Count()
-	}
-	return a
 }
 
 // A script is a server that answers each request with the same bytes.
@@ -182,8 +145,8 @@ func (test conformance) check(t *testing.T, run runner) {
 	}
 	plan := test.plan
 	plan.VUs, plan.Iterations, plan.Timeout = 3, n, testenv.Patience
-	got := accountOf(run(t, c, plan))
-	want := account{Errored: map[errkind.Kind]int64{}, Statuses: map[int]int64{}}
+	got := wiretest.AccountOf(run(t, c, plan))
+	want := wiretest.Account{Errored: map[errkind.Kind]int64{}, Statuses: map[int]int64{}}
 	switch {
 	case test.errored != "":
 		want.Errored[test.errored] = n
@@ -291,6 +254,8 @@ func TestBothEnginesConform(t *testing.T) {
 		{name: "half-closes while idle", script: &script{answer: ok + "\r\nok", halfClose: true},
 			plan: load.Plan{Think: 40 * idleCheck}, status: 200, body: 2},
 		{name: "closes while idle", script: &script{answer: ok + "\r\nok", close: true},
+			plan: load.Plan{Think: 40 * idleCheck}, status: 200, body: 2},
+		{name: "closes while idle before a POST", config: Config{Method: "POST"}, script: &script{answer: ok + "\r\nok", close: true},
 			plan: load.Plan{Think: 40 * idleCheck}, status: 200, body: 2},
 		{name: "asks to close", config: Config{Header: []wire.Field{{Name: "connection", Value: "te, Close"}}}, script: &script{answer: ok + "\r\nok"}, status: 200, body: 2},
 		{name: "no keep-alive", config: Config{DisableKeepAlive: true}, script: &script{answer: ok + "\r\nok"}, status: 200, body: 2},

@@ -141,23 +141,7 @@ func TestConversationDropsBodiesThatNobodyReads(t *testing.T) {
 	}
 }
 
-func TestConversationRefuses(t *testing.T) {
-	const length = "HTTP/1.1 200 OK\r\nContent-Length: "
-	for _, test := range []struct {
-		name, data string
-		want       errkind.Kind
-	}{
-		{"nothing", "", errkind.Closed},
-		{"half a header", length, errkind.Closed},
-		{"half a body", length + "9\r\n\r\nabc", errkind.Closed},
-		{"too much", length + "2\r\n\r\nabc", errkind.Protocol},
-		{"garbage", "SSH-2.0-OpenSSH_9.2\r\n", errkind.Protocol},
-	} {
-		got := newFakeLoop(t, Config{}).converse([]byte(test.data), false, 1000)
-		if got.Ended || errkind.Of(got.Err) != test.want {
-			t.Errorf("%s: %+v, want %s", test.name, got, test.want)
-		}
-	}
+func TestConversationRefusesWhatNobodyAskedFor(t *testing.T) {
 	l := newFakeLoop(t, Config{})
 	if _, err := l.c.Receive(nil, []byte("HTTP/1.1 408"), l); errkind.Of(err) != errkind.Protocol {
 		t.Errorf("unasked bytes: %v", err)
@@ -178,14 +162,6 @@ func TestConversationForgetsABrokenConnection(t *testing.T) {
 		if got := l.converse([]byte(ok), false, 7); !got.Ended || got.Drained || got.Outcome.BodyIn != 2 {
 			t.Fatalf("after that: %+v", got)
 		}
-	}
-}
-
-func TestConversationEndsConnectionsWithoutKeepAlive(t *testing.T) {
-	l := newFakeLoop(t, Config{DisableKeepAlive: true})
-	got := l.converse([]byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), false, 100)
-	if !got.Ended || !got.Drained {
-		t.Errorf("got %+v", got)
 	}
 }
 

@@ -20,19 +20,7 @@ import (
 	"contend/protocol/wire/wiretest"
 )
 
-// bothVersions is a server of HTTP/1.1 and HTTP/2, by what the client speaks.
-func bothVersions(t *testing.T, handler nethttp.Handler) string {
-	t.Helper()
-	server := httptest.NewUnstartedServer(handler)
-	server.Config.Protocols = new(nethttp.Protocols)
-	server.Config.Protocols.SetHTTP1(true)
-	server.Config.Protocols.SetUnencryptedHTTP2(true)
-	server.Start()
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
-// bothVersionsSecured is the same over TLS, by what the client asks for.
+// bothVersionsSecured is a server of HTTP/1.1 and HTTP/2 over TLS, by what the client asks for.
 func bothVersionsSecured(t *testing.T, handler nethttp.Handler) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
@@ -46,9 +34,6 @@ func bothVersionsSecured(t *testing.T, handler nethttp.Handler) string {
 // Whatever is asked and answered, either version counts the same.
 func TestStreamsAgainstHTTP1(t *testing.T) {
 	t.Parallel()
-	if ok, why := loop.Supported(); !ok {
-		t.Skip(why)
-	}
 	handler := nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		body, _ := io.ReadAll(r.Body)
 		switch r.URL.Path {
@@ -78,7 +63,7 @@ func TestStreamsAgainstHTTP1(t *testing.T) {
 	})
 	t.Run("plain", func(t *testing.T) {
 		t.Parallel()
-		compareVersions(t, bothVersions(t, handler), wire.TLS{})
+		compareVersions(t, wiretest.Started(t, wiretest.BothVersions(handler)), wire.TLS{})
 	})
 	t.Run("TLS", func(t *testing.T) {
 		t.Parallel()
@@ -107,10 +92,10 @@ func compareVersions(t *testing.T, url string, secure wire.TLS) {
 			t.Parallel()
 			plan := load.Plan{VUs: 6, Iterations: 12, Duration: 20 * time.Second, Timeout: 10 * time.Second}
 			c.TLS = secure
-			one := accountOf(runLoop(t, c, plan))
+			one := wiretest.AccountOf(runLoop(t, c, plan))
 			for _, connections := range []int{1, 3, 6} {
 				c.HTTP2, c.Connections = true, connections
-				two := accountOf(runLoop(t, c, plan))
+				two := wiretest.AccountOf(runLoop(t, c, plan))
 				if two.BytesIn == 0 || two.BytesOut == 0 {
 					t.Errorf("%d bytes in, %d out", two.BytesIn, two.BytesOut)
 				}
@@ -132,10 +117,7 @@ func compareVersions(t *testing.T, url string, secure wire.TLS) {
 
 // The example of a wrong answer names the version.
 func TestStreamsDetail(t *testing.T) {
-	if ok, why := loop.Supported(); !ok {
-		t.Skip(why)
-	}
-	url := bothVersions(t, nethttp.NotFoundHandler())
+	url := wiretest.Started(t, wiretest.BothVersions(nethttp.NotFoundHandler()))
 	var once sync.Once
 	plan := load.Plan{VUs: 1, Iterations: 3, Duration: 20 * time.Second}
 	plan.Sample = func(s load.Sample) {
@@ -150,9 +132,7 @@ func TestStreamsDetail(t *testing.T) {
 
 // A request has its HTTP/2 form.
 func TestStreamRequest(t *testing.T) {
-	if ok, why := loop.Supported(); !ok {
-		t.Skip(why)
-	}
+	wiretest.Needs(t, loop.Supported)
 	header := func(fields ...string) (all []wire.Field) {
 		for i := 0; i < len(fields); i += 2 {
 			all = append(all, wire.Field{Name: fields[i], Value: fields[i+1]})

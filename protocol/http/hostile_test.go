@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	nethttp "net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -63,7 +62,7 @@ func hostile() wiretest.Protocol {
 					if event {
 						return targetOf(t, c)
 					}
-					return portable{targetOf(t, c)}
+					return wiretest.Calls{Target: targetOf(t, c)}
 				}})
 		}
 	}
@@ -98,9 +97,7 @@ func hostileHTTP2() wiretest.Protocol {
 }
 
 func TestHostileServersOfHTTP2(t *testing.T) {
-	if ok, why := loop.Supported(); !ok {
-		t.Skip(why)
-	}
+	wiretest.Needs(t, loop.Supported)
 	p := hostileHTTP2()
 	p.Hostile(t)
 	for _, h := range wiretest.Handlers {
@@ -109,7 +106,7 @@ func TestHostileServersOfHTTP2(t *testing.T) {
 		}
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel()
-			c := Config{URL: bothVersions(t, h.Serve), HTTP2: true}
+			c := Config{URL: wiretest.Started(t, wiretest.BothVersions(h.Serve)), HTTP2: true}
 			wiretest.Errs(t, targetOf(t, c), h.Want...)
 		})
 	}
@@ -121,11 +118,9 @@ func TestRestarted(t *testing.T) {
 		p.Ways = append(p.Ways, hostileHTTP2().Ways...)
 	}
 	p.Restarted(t, wiretest.OnTCP(func(l net.Listener) func() {
-		s := httptest.NewUnstartedServer(nethttp.HandlerFunc(echoMethod))
+		s := wiretest.BothVersions(nethttp.HandlerFunc(echoMethod))
 		s.Listener.Close()
-		s.Listener, s.Config.Protocols = l, new(nethttp.Protocols)
-		s.Config.Protocols.SetHTTP1(true)
-		s.Config.Protocols.SetUnencryptedHTTP2(true)
+		s.Listener = l
 		s.Start()
 		return func() {
 			s.CloseClientConnections()

@@ -1,9 +1,7 @@
 package http
 
 import (
-	"bufio"
 	"errors"
-	"io"
 	"net"
 	"strings"
 	"testing"
@@ -22,44 +20,24 @@ import (
 // leaving is a server of HTTP/2 that takes so many requests on a connection and
 // then refuses the others: by GOAWAY, or else stream by stream.
 func leaving(requests int, goAway bool) func(net.Conn) {
-	return func(conn net.Conn) {
-		r := bufio.NewReader(conn)
-		w := bufio.NewWriter(conn)
-		if _, err := io.CopyN(io.Discard, r, int64(len(http2.ClientPreface))); err != nil {
-			return
+	end := uint32(2 * requests) // streams have odd numbers
+	return wiretest.Streams(func(s wiretest.Stream) {
+		switch {
+		case s.ID < end:
+			_ = s.Headers(true, ":status", "200")
+		case !goAway:
+			_ = s.WriteRSTStream(s.ID, http2.ErrCodeRefusedStream)
 		}
-		f := http2.NewFramer(w, r)
-		_ = f.WriteSettings()
-		end := uint32(2 * requests) // streams have odd numbers
-		for err := w.Flush(); err == nil; {
-			var got http2.Frame
-			if got, err = f.ReadFrame(); err != nil {
-				return
-			}
-			switch stream := got.Header().StreamID; {
-			case got.Header().Type != http2.FrameHeaders:
-			case stream < end:
-				_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte{0x88}, EndHeaders: true, EndStream: true}) // :status 200
-			case !goAway:
-				_ = f.WriteRSTStream(stream, http2.ErrCodeRefusedStream)
-			}
-			if goAway && got.Header().Type == http2.FrameHeaders && got.Header().StreamID == end-1 {
-				_ = f.WriteGoAway(end-1, http2.ErrCodeNo, nil)
-			}
-			if r.Buffered() == 0 {
-				err = w.Flush()
-			}
+		if goAway && s.ID == end-1 {
+			_ = s.WriteGoAway(end-1, http2.ErrCodeNo, nil)
 		}
-	}
+	})
 }
 
 // A request that a server says it did not process is sent again, and nobody
 // loses by it.
 func TestAServerThatLeavesCostsNoRequest(t *testing.T) {
 	t.Parallel()
-	if ok, why := loop.Supported(); !ok {
-		t.Skip(why)
-	}
 	url := "http://" + wiretest.Listen(t, leaving(40, true))
 	for _, requests := range [][]Request{nil, {{Name: "a", Weight: 2}, {Name: "b"}}} {
 		for _, connections := range []int{0, 1, 4} {
@@ -83,9 +61,6 @@ func TestAServerThatLeavesCostsNoRequest(t *testing.T) {
 
 // A server that never processes anything gets the request so often, and not more.
 func TestARequestIsRepeatedTwice(t *testing.T) {
-	if ok, why := loop.Supported(); !ok {
-		t.Skip(why)
-	}
 	url := "http://" + wiretest.Listen(t, leaving(0, false))
 	r := runLoop(t, Config{URL: url, HTTP2: true}, load.Plan{VUs: 2, Iterations: 10, Timeout: 10 * time.Second})
 	if r.Errored[errkind.Closed] != 10 || !strings.Contains(r.Examples[errkind.Closed], "REFUSED_STREAM") {

@@ -88,9 +88,13 @@ func TestOrderIsSmooth(t *testing.T) {
 }
 
 func TestBothEnginesSendRequestsByTheirWeights(t *testing.T) {
+	const slow = 10 * time.Millisecond
 	overBothEngines(t, func(t *testing.T, run runner) {
 		d, url := newDiary(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
-			if r.URL.Path == "/sell" {
+			switch r.URL.Path {
+			case "/buy":
+				time.Sleep(slow)
+			case "/sell":
 				w.WriteHeader(404)
 			}
 		})
@@ -114,18 +118,10 @@ func TestBothEnginesSendRequestsByTheirWeights(t *testing.T) {
 		if want := map[string][3]int64{"buy": {50}, "sell": {0, 10}, "head": {0, 10}}; !reflect.DeepEqual(shares, want) {
 			t.Errorf("completed, failed, errored: %v, want %v", shares, want)
 		}
-	})
-}
-
-func TestErrorsBelongToTheirRequest(t *testing.T) {
-	url := "http://" + wiretest.Listen(t, wiretest.AfterRead(wiretest.Reset))
-	v := newTestVU(t, Config{URL: url, Requests: []Request{{Name: "a"}, {Name: "b"}}})
-	for _, want := range []string{"a", "b", "a"} {
-		out, err := v.Do(context.Background())
-		if err == nil || !reflect.DeepEqual(out, load.Outcome{Request: want}) {
-			t.Errorf("got %+v, %v; want request %s", out, err, want)
+		if buy := r.Requests["buy"].Service; buy.Count() != 50 || buy.Min() < slow*99/100 {
+			t.Errorf("%d times, the least %v; want 50 of at least %v", buy.Count(), buy.Min(), slow)
 		}
-	}
+	})
 }
 
 func TestBothEnginesCountErrorsByRequest(t *testing.T) {
@@ -135,6 +131,7 @@ func TestBothEnginesCountErrorsByRequest(t *testing.T) {
 		"refused": testenv.HeldAddress(t),
 		"garbage": wiretest.Listen(t, wiretest.AfterRead(wiretest.Say(0, "garbage\r\n\r\n"))),
 		"closes":  wiretest.Listen(t, wiretest.AfterRead(func(net.Conn) {})),
+		"resets":  wiretest.Listen(t, wiretest.AfterRead(wiretest.Reset)),
 		"late":    wiretest.Listen(t, wiretest.Hang),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,7 +199,7 @@ func TestBothEnginesCheckAnswers(t *testing.T) {
 }
 
 func TestAWrongStatusIsSaidBeforeTheChecks(t *testing.T) {
-	v := newTestVU(t, Config{URL: "http://" + serveRaw(t, []byte("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n")), Checks: []string{"size > 0"}})
+	v := newTestVU(t, Config{URL: "http://" + wiretest.Listen(t, wiretest.Answering("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n")), Checks: []string{"size > 0"}})
 	if out, err := v.Do(context.Background()); err != nil || !out.Failed || out.Check != "" {
 		t.Errorf("got %+v, %v", out, err)
 	}
@@ -211,7 +208,7 @@ func TestAWrongStatusIsSaidBeforeTheChecks(t *testing.T) {
 func TestABodyThatIsTooLongToCheckIsBrokenAndBounded(t *testing.T) {
 	size := check.BodyLimit + 1
 	answer := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", size, bytes.Repeat([]byte("x"), size))
-	v := newTestVU(t, Config{URL: "http://" + serveRaw(t, answer), Checks: []string{"body contains x"}})
+	v := newTestVU(t, Config{URL: "http://" + wiretest.Listen(t, wiretest.Answering(string(answer))), Checks: []string{"body contains x"}})
 	for range 2 {
 		out, err := v.Do(context.Background())
 		if err != nil || out.Check != "body contains x (body too long)" || out.BodyIn != int64(size) {
@@ -273,7 +270,7 @@ func TestBothEnginesNumberVUsAndIterations(t *testing.T) {
 
 func TestBytesOutOfTemplatesAreWhatIsSent(t *testing.T) {
 	v := newTestVU(t, Config{
-		URL: "http://" + serveRaw(t, []byte("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")), Method: "POST",
+		URL: "http://" + wiretest.Listen(t, wiretest.Answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")), Method: "POST",
 		Body: []byte("{{name}}"), Data: &data.Source{Rows: rowsOf(t, "name\na\nbbbbbbbbbb\n")},
 	})
 	var sizes [2]int64
@@ -338,7 +335,7 @@ func TestAuthIsSentAndNeverShown(t *testing.T) {
 func TestTemplatesAndChecksDoNotAllocate(t *testing.T) {
 	answer := []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{\"a\": 1 }")
 	v := newTestVU(t, Config{
-		URL: "http://" + serveRaw(t, answer) + "/{{name}}", Method: "POST", Body: []byte(`{"id": "{{uuid}}", "n": {{random 1 9}}}`),
+		URL: "http://" + wiretest.Listen(t, wiretest.Answering(string(answer))) + "/{{name}}", Method: "POST", Body: []byte(`{"id": "{{uuid}}", "n": {{random 1 9}}}`),
 		Data:     &data.Source{Rows: rowsOf(t, "name\na\nb\n")},
 		Checks:   []string{"status == 200", "header content-type contains json", "json $.a == 1", "body contains a"},
 		Requests: []Request{{Name: "a"}, {Name: "b", Weight: 2}},

@@ -1,44 +1,18 @@
 package http
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"net"
 	nethttp "net/http"
-	"strings"
 	"testing"
 	"time"
 
 	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
-	"contend/loop"
 	"contend/protocol/wire/wiretest"
 )
-
-const okAnswer = "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok"
-
-// forgetful answers so many requests on each connection and ends it when the next one comes.
-func forgetful(answers int, end func(net.Conn)) func(net.Conn) {
-	return func(conn net.Conn) {
-		from := bufio.NewReader(conn)
-		for left := answers; ; left-- {
-			r, err := nethttp.ReadRequest(from)
-			if err != nil {
-				return
-			}
-			if _, err = io.Copy(io.Discard, r.Body); err != nil {
-				return
-			}
-			if left == 0 {
-				end(conn)
-				return
-			}
-			_, _ = io.WriteString(conn, okAnswer)
-		}
-	}
-}
 
 // One caller sends 12 requests to a server that answers k on each connection. If they may be
 // sent again all are answered, and each that finds its connection ended is sent twice: the
@@ -67,7 +41,7 @@ func TestBothEnginesSendAgainWhatAnIdleConnectionLost(t *testing.T) {
 						t.Parallel()
 						overBothEngines(t, func(t *testing.T, run runner) {
 							l, url := listenOn(t, network)
-							t.Cleanup(wiretest.Serve(l, forgetful(tt.answers, end)))
+							t.Cleanup(wiretest.Serve(l, wiretest.Forgetful(tt.answers, end)))
 							c := Config{URL: url, Method: tt.method, AB: AB{HTTP10: http10}}
 							if network == "tls" {
 								c.TLS = anyTLS
@@ -91,7 +65,7 @@ func TestBothEnginesCountTheTimeOfALostAttempt(t *testing.T) {
 	const wait = 50 * time.Millisecond
 	slow := func(net.Conn) { time.Sleep(wait) }
 	overBothEngines(t, func(t *testing.T, run runner) {
-		url := "http://" + wiretest.Listen(t, forgetful(1, slow))
+		url := "http://" + wiretest.Listen(t, wiretest.Forgetful(1, slow))
 		r := run(t, Config{URL: url}, load.Plan{VUs: 1, Iterations: 5, Timeout: testenv.Patience})
 		if r.Completed != 5 || r.Resent != 4 || r.Service.Quantile(0.3) < wait { // 1 of 5 is sent once
 			t.Errorf("completed %d, sent again %d, 30%% within %v", r.Completed, r.Resent, r.Service.Quantile(0.3))
@@ -101,7 +75,7 @@ func TestBothEnginesCountTheTimeOfALostAttempt(t *testing.T) {
 		url = "http://" + wiretest.Listen(t, func(conn net.Conn) {
 			select {
 			case <-first:
-				forgetful(1, func(net.Conn) {})(conn)
+				wiretest.Forgetful(1, func(net.Conn) {})(conn)
 			default:
 				wiretest.Hang(conn)
 			}
@@ -116,9 +90,6 @@ func TestBothEnginesCountTheTimeOfALostAttempt(t *testing.T) {
 // A server of HTTP/2 that closes without a word.
 func TestHTTP2SendsAgainWhatAnIdleConnectionLost(t *testing.T) {
 	t.Parallel()
-	if ok, why := loop.Supported(); !ok {
-		t.Skip(why)
-	}
 	url := "http://" + wiretest.Listen(t, wiretest.OnceOverHTTP2(false))
 	for method, want := range map[string][3]int64{"GET": {12, 11, 0}, "POST": {6, 0, 6}} {
 		r := runLoop(t, Config{URL: url, Method: method, HTTP2: true}, load.Plan{VUs: 1, Iterations: 12, Timeout: testenv.Patience})
@@ -150,20 +121,16 @@ func TestBothEnginesPassOverWhatBelongsToNoAnswer(t *testing.T) {
 					t.Parallel()
 					overBothEngines(t, func(t *testing.T, run runner) {
 						l, url := listenOn(t, network)
-						t.Cleanup(wiretest.Serve(l, func(conn net.Conn) {
-							for from := bufio.NewReader(conn); ; {
-								if _, err := nethttp.ReadRequest(from); err != nil {
-									return
-								}
-								if !late {
-									_, _ = io.WriteString(conn, tt.answer+tt.stray)
-									continue
-								}
-								_, _ = io.WriteString(conn, tt.answer)
-								time.Sleep(time.Millisecond)
-								_, _ = io.WriteString(conn, tt.stray)
+						t.Cleanup(wiretest.Serve(l, wiretest.Requests(func(conn net.Conn, _ int, _ *nethttp.Request) bool {
+							if !late {
+								_, _ = io.WriteString(conn, tt.answer+tt.stray)
+								return true
 							}
-						}))
+							_, _ = io.WriteString(conn, tt.answer)
+							time.Sleep(time.Millisecond)
+							_, _ = io.WriteString(conn, tt.stray)
+							return true
+						})))
 						c := Config{URL: url, Method: tt.method, ExpectStatus: []int{tt.status}}
 						if network == "tls" {
 							c.TLS = anyTLS
@@ -178,15 +145,4 @@ func TestBothEnginesPassOverWhatBelongsToNoAnswer(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Without an answer that can have no body, bytes too many are an error as before.
-func TestBothEnginesRefuseMoreThanIsAnnounced(t *testing.T) {
-	overBothEngines(t, func(t *testing.T, run runner) {
-		url := "http://" + serveRaw(t, []byte(strings.Replace(okAnswer, "ok", "ok\r\nmore", 1)))
-		r := run(t, Config{URL: url}, load.Plan{VUs: 1, Iterations: 5, Timeout: testenv.Patience})
-		if r.Errored[errkind.Protocol] != 5 || r.Stray != 0 || r.Resent != 0 {
-			t.Errorf("completed %d, errored %v", r.Completed, r.Errored)
-		}
-	})
 }

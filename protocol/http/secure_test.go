@@ -13,7 +13,6 @@ import (
 	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
-	"contend/loop"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
@@ -129,9 +128,6 @@ func TestHandshakesWithinARun(t *testing.T) {
 
 func TestHTTP2WantsItsProtocolChosen(t *testing.T) {
 	t.Parallel()
-	if ok, why := loop.Supported(); !ok {
-		t.Skip(why)
-	}
 	for name, protocols := range map[string][]string{"another one": {"http/1.1"}, "none": nil} {
 		t.Run(name, func(t *testing.T) {
 			address := wiretest.Listen(t, func(conn net.Conn) {

@@ -1,40 +1,21 @@
 package http
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"net"
 	nethttp "net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"contend/finding"
 	"contend/load"
-	"contend/loop"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
-
-// oneByOne serves one connection until it ends, and then the next one, as single-threaded servers with keep-alive do.
-func oneByOne(pause time.Duration) func(net.Conn) {
-	var turn sync.Mutex
-	return func(conn net.Conn) {
-		turn.Lock()
-		defer turn.Unlock()
-		for from := bufio.NewReader(conn); ; {
-			if _, err := nethttp.ReadRequest(from); err != nil {
-				return
-			}
-			time.Sleep(pause)
-			_, _ = io.WriteString(conn, okAnswer)
-		}
-	}
-}
 
 // wantStarved fails unless so many of the callers got no response, and the result says so.
 func wantStarved(t *testing.T, r *load.Result, starved int, what string) {
@@ -62,10 +43,7 @@ func untilOthersRespond(t *testing.T, starved int, server func() Config) *load.R
 
 func TestConnectionsThatAreNotServed(t *testing.T) {
 	t.Parallel()
-	if ok, why := loop.Supported(); !ok {
-		t.Skip(why)
-	}
-	r := untilOthersRespond(t, 9, func() Config { return Config{URL: "http://" + wiretest.Listen(t, oneByOne(time.Millisecond))} })
+	r := untilOthersRespond(t, 9, func() Config { return Config{URL: "http://" + wiretest.Listen(t, wiretest.OneByOne(time.Millisecond))} })
 	wantStarved(t, r, 9, "9 of 10 connections got no response")
 	if r.Shares.Jain != 0.1 { // one has all
 		t.Errorf("Jain's index is %v", r.Shares.Jain)
@@ -75,16 +53,13 @@ func TestConnectionsThatAreNotServed(t *testing.T) {
 // Seven requests are never answered: each of the streams of the one connection has one request at a time.
 func TestStreamsThatAreNotServed(t *testing.T) {
 	t.Parallel()
-	if ok, why := loop.Supported(); !ok {
-		t.Skip(why)
-	}
 	r := untilOthersRespond(t, 7, func() Config {
 		var asked atomic.Int64
-		url := bothVersions(t, nethttp.HandlerFunc(func(_ nethttp.ResponseWriter, r *nethttp.Request) {
+		url := wiretest.Started(t, wiretest.BothVersions(nethttp.HandlerFunc(func(_ nethttp.ResponseWriter, r *nethttp.Request) {
 			if asked.Add(1) <= 7 {
 				<-r.Context().Done()
 			}
-		}))
+		})))
 		return Config{URL: url, HTTP2: true, Connections: 1}
 	})
 	wantStarved(t, r, 7, "7 of 10 streams got no response")
@@ -108,13 +83,9 @@ func TestLimitsAndLateContinues(t *testing.T) {
 	}
 	server.Start()
 	t.Cleanup(server.Close)
-	for _, engine := range []load.Engine{load.EventLoop, load.Goroutines} {
-		if ok, _ := loop.Supported(); !ok && engine == load.EventLoop {
-			continue
-		}
+	overBothEngines(t, func(t *testing.T, run runner) {
 		drive := func(c Config, iterations int64) *load.Result {
-			c.Engine = strings.TrimPrefix(string(engine), string(load.EventLoop))
-			return runOver(t, targetOf(t, c), engine, load.Plan{VUs: 2, Iterations: iterations})
+			return run(t, c, load.Plan{VUs: 2, Iterations: iterations})
 		}
 		limited := drive(Config{URL: server.URL + "/limited"}, 60)
 		if limited.PartedLeast != 3 || limited.PartedMost != 3 || !finding.KeepaliveLimit.In(limited.Warnings) || finding.Closes.In(limited.Warnings) {
@@ -130,26 +101,24 @@ func TestLimitsAndLateContinues(t *testing.T) {
 				t.Errorf("%s, Expect %q: %d after 100 Continue, which came after %v in all: %v", r.Engine, expect, r.Continued, r.ContinueWait, r.Warnings)
 			}
 		}
-	}
+	})
 }
 
 // net/http without keep-alive closes after each response, which costs a connection each; with it, and where nobody asks to keep them, none of
 // that is said.
 func TestConnectionsThatAreClosedAfterEachResponse(t *testing.T) {
 	t.Parallel()
-	if ok, why := loop.Supported(); !ok {
-		t.Skip(why)
-	}
 	for _, closes := range []bool{true, false} {
 		server := httptest.NewUnstartedServer(nethttp.HandlerFunc(func(nethttp.ResponseWriter, *nethttp.Request) {}))
 		server.Config.SetKeepAlivesEnabled(!closes)
-		server.Start()
-		t.Cleanup(server.Close)
+		url := wiretest.Started(t, server)
 		for _, keeps := range []bool{true, false} {
-			r := runLoop(t, Config{URL: server.URL, DisableKeepAlive: !keeps}, load.Plan{VUs: 2, Duration: 300 * time.Millisecond})
-			if said := finding.Closes.In(r.Warnings); said != (closes && keeps) {
-				t.Errorf("closes %v, is to keep %v: %v", closes, keeps, r.Warnings)
-			}
+			overBothEngines(t, func(t *testing.T, run runner) {
+				r := run(t, Config{URL: url, DisableKeepAlive: !keeps}, load.Plan{VUs: 2, Duration: 300 * time.Millisecond})
+				if said := finding.Closes.In(r.Warnings); said != (closes && keeps) {
+					t.Errorf("closes %v, is to keep %v: %v", closes, keeps, r.Warnings)
+				}
+			})
 		}
 	}
 }

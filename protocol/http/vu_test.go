@@ -18,7 +18,6 @@ import (
 	"go.uber.org/goleak"
 
 	"contend/errkind"
-	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
@@ -31,17 +30,8 @@ func TestMain(m *testing.M) {
 
 func newTestVU(t testing.TB, c Config) *vu {
 	t.Helper()
-	target, err := New(c)
-	testenv.Must(t, err)
-	made, err := target.NewVU(context.Background(), 0)
-	testenv.Must(t, err)
-	v := made.(*vu)
+	v := wiretest.VU[*vu](t, targetOf(t, c), 0)
 	v.SetTimeout(10 * time.Second)
-	t.Cleanup(func() {
-		if err := v.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	return v
 }
 
@@ -112,75 +102,6 @@ func TestDoSendsTheRequestAndReportsTheAnswer(t *testing.T) {
 	}
 }
 
-func TestDoReadsEveryFormOfAnswer(t *testing.T) {
-	for _, test := range answers {
-		t.Run(test.name, func(t *testing.T) {
-			serve := func(conn net.Conn) {
-				request := make([]byte, 4096)
-				for {
-					if _, err := conn.Read(request); err != nil {
-						return
-					}
-					_, err := io.WriteString(conn, test.answer)
-					if err != nil || !test.reusable {
-						return
-					}
-				}
-			}
-			c := Config{URL: "http://" + wiretest.Listen(t, serve), ExpectStatus: []int{test.status}}
-			if test.head {
-				c.Method = "HEAD"
-			}
-			v := newTestVU(t, c)
-			for i := range 3 {
-				out, err := v.Do(context.Background())
-				if err != nil || out.Failed || out.Status != test.status || out.BytesIn != int64(len(test.answer)) {
-					t.Fatalf("iteration %d: got %+v, %v; want %d bytes in", i, out, err, len(test.answer))
-				}
-				if connected := out.Phases.Connect > 0; connected != (i > 0 && !test.reusable) {
-					t.Errorf("iteration %d: phases %+v", i, out.Phases)
-				}
-			}
-		})
-	}
-}
-
-func TestDoConnectsInEveryIterationWithoutKeepAlive(t *testing.T) {
-	var closes atomic.Int64
-	server := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
-		if r.Close {
-			closes.Add(1)
-		}
-		w.Header().Set("Connection", "close")
-	}))
-	defer server.Close()
-	for _, disable := range []bool{true, false} {
-		closes.Store(0)
-		v := newTestVU(t, Config{URL: server.URL, DisableKeepAlive: disable})
-		if !disable { // the server ends the connection: the first one was made early
-			if _, err := v.Do(context.Background()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for range 3 {
-			out, err := v.Do(context.Background())
-			p := out.Phases
-			if err != nil || p.Connect <= 0 || p.FirstByte <= 0 || p.Exchange < p.FirstByte {
-				t.Fatalf("disable %t: got %+v, %v", disable, out, err)
-			}
-			if v.link != nil {
-				t.Errorf("disable %t: the connection was kept", disable)
-			}
-			if (out.Parted > 0) == disable {
-				t.Errorf("disable %t: the server ended a connection that was to be kept, after %d answers", disable, out.Parted)
-			}
-		}
-		if got := closes.Load(); disable && got != 3 {
-			t.Errorf("%d of 3 requests said that the connection will close", got)
-		}
-	}
-}
-
 func TestDoSendsAndReadsMoreThanAnyBufferHolds(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
@@ -198,29 +119,6 @@ func TestDoSendsAndReadsMoreThanAnyBufferHolds(t *testing.T) {
 	}
 	if len(v.buf) > maxBuffer {
 		t.Errorf("buffer of %d bytes", len(v.buf))
-	}
-}
-
-func TestDoReplacesAConnectionThatWasClosedWhileIdle(t *testing.T) {
-	for _, method := range []string{"GET", "POST"} {
-		for _, secure := range []bool{false, true} {
-			server := httptest.NewUnstartedServer(nethttp.HandlerFunc(echoMethod))
-			if secure {
-				server.StartTLS()
-			} else {
-				server.Start()
-			}
-			v := newTestVU(t, Config{URL: server.URL, Method: method, TLS: wire.TLS{Insecure: secure}})
-			for i := range 3 { // the first waits for a handshake that took long
-				out, err := v.Do(context.Background())
-				if err != nil || i > 0 && out.Phases.Connect <= 0 {
-					t.Errorf("%s, TLS %t, iteration %d: got %+v, %v", method, secure, i, out, err)
-				}
-				server.CloseClientConnections()
-				time.Sleep(2 * idleCheck)
-			}
-			server.Close()
-		}
 	}
 }
 
@@ -245,22 +143,6 @@ func TestDoWatchesEachContextOnce(t *testing.T) {
 	}
 }
 
-// serveRaw answers every request, which must fit into one read, with answer.
-func serveRaw(t testing.TB, answer []byte) string {
-	t.Helper()
-	return wiretest.Listen(t, func(conn net.Conn) {
-		request := make([]byte, 4096)
-		for {
-			if _, err := conn.Read(request); err != nil {
-				return
-			}
-			if _, err := conn.Write(answer); err != nil {
-				return
-			}
-		}
-	})
-}
-
 func TestDoDoesNotAllocate(t *testing.T) {
 	body := strings.Repeat("x", 130_000)
 	for name, answer := range map[string]string{
@@ -269,7 +151,7 @@ func TestDoDoesNotAllocate(t *testing.T) {
 		"chunked": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := newTestVU(t, Config{URL: "http://" + serveRaw(t, []byte(answer))})
+			v := newTestVU(t, Config{URL: "http://" + wiretest.Listen(t, wiretest.Answering(answer))})
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			do := func() {
@@ -288,7 +170,7 @@ func TestDoDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkDo(b *testing.B) {
-	v := newTestVU(b, Config{URL: "http://" + serveRaw(b, []byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))})
+	v := newTestVU(b, Config{URL: "http://" + wiretest.Listen(b, wiretest.Answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))})
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := v.Do(context.Background()); err != nil {

@@ -91,20 +91,6 @@ func TestStatusDecides(t *testing.T) {
 	}
 }
 
-func TestAKnownDelayIsMeasured(t *testing.T) {
-	t.Parallel()
-	onEvery(t, func(t *testing.T, w way, connections wire.Connections) {
-		t.Parallel()
-		const delay = 20 * time.Millisecond
-		c := w.config(t, func(http.ResponseWriter, *http.Request) { time.Sleep(delay) })
-		c.Sharing = connections
-		r := run(t, c, load.Plan{VUs: 4, Iterations: 40, Timeout: 10 * time.Second})
-		if r.Completed != 40 || r.Service.Min() < delay {
-			t.Errorf("completed %d, the fastest took %v", r.Completed, r.Service.Min())
-		}
-	})
-}
-
 // In fake time the delay is all that there is.
 func TestADelayIsMeasuredExactly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

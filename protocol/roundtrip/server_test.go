@@ -1,7 +1,6 @@
 package roundtrip
 
 import (
-	"context"
 	"crypto/tls"
 	"flag"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/quic-go/quic-go/http3"
 	"go.uber.org/goleak"
@@ -93,11 +91,7 @@ func serveQUIC(conn net.PacketConn, handler http.Handler) (stop func()) {
 
 func newTestVU(t testing.TB, c Config) *vu {
 	t.Helper()
-	target := newTarget(t, c)
-	v, err := target.NewVU(context.Background(), 0)
-	testenv.Must(t, err)
-	t.Cleanup(func() { v.(*vu).Close() })
-	return v.(*vu)
+	return wiretest.VU[*vu](t, newTarget(t, c), 0)
 }
 
 func newTarget(t testing.TB, c Config) *Target {
@@ -110,13 +104,7 @@ func newTarget(t testing.TB, c Config) *Target {
 
 func run(t testing.TB, c Config, plan load.Plan) *load.Result {
 	t.Helper()
-	start := time.Now()
-	result, err := load.Run(context.Background(), c.URL, newTarget(t, c), plan)
-	testenv.Must(t, err)
-	if took := time.Since(start); took > plan.Duration+plan.Grace+testenv.Patience && plan.Duration > 0 {
-		t.Errorf("a run of %v took %v", plan.Duration, took)
-	}
-	return result
+	return wiretest.Run(t, newTarget(t, c), plan)
 }
 
 var everyConnections = []wire.Connections{{}, {Sharing: wire.PerIteration}, {Sharing: wire.Shared}, {Sharing: wire.Shared, N: 3}}

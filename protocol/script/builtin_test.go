@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"contend/internal/testenv"
 	"contend/load"
 	"contend/pace"
 	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
 )
 
 const imports = `import encoding from 'k6/encoding'; import crypto6 from 'k6/crypto'; import exec from 'k6/execution';
@@ -99,13 +99,7 @@ func comesTo(t *testing.T, drive func(Config, int64) *load.Result, all []express
 				check(0, { [got]: () => true });
 			}`)
 		r := drive(Config{Script: path, URL: server.URL}, 1)
-		if want, refused := strings.CutPrefix(c.want, "!"); refused {
-			if len(r.Faults) != 1 || !strings.Contains(r.Faults[0].Example, want) {
-				t.Errorf("%s: %+v, want %q", c.text, r.Faults, want)
-			}
-		} else if len(r.Checks) != 1 || r.Checks[0].Name != c.want {
-			t.Errorf("%s: %+v %+v, want %q", c.text, r.Checks, r.Faults, c.want)
-		}
+		shows(t, r, c.text, c.want, 1)
 	}
 }
 
@@ -127,8 +121,7 @@ func TestSharedArray(t *testing.T) {
 			});
 		}
 		const open_ = open('./rows.json');`, "rows.json", `[{"name":"ann"},7,{"of":[1,{"x":null}]}]`)
-	target, err := New(context.Background(), Config{Script: path}, wire.Surroundings{})
-	testenv.Must(t, err)
+	target := newTarget(t, Config{Script: path})
 	r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 4, Iterations: 40})
 	if err != nil || r.Completed != 40 {
 		t.Errorf("%d of 40 completed: %v %v %v", r.Completed, r.Checks, r.Faults, err)
@@ -139,11 +132,8 @@ func TestSharedArray(t *testing.T) {
 		{`new SharedArray('a', () => 5)`, `function of SharedArray "a" returned no array`},
 		{`new SharedArray('a', () => { throw new Error('no rows') })`, "no rows"},
 	} {
-		_, err := New(context.Background(), Config{Script: write(t, "flow.js", imports+c.make+"\nexport default function () {}")}, wire.Surroundings{})
 		line := fmt.Sprintf("flow.js:%d:", 1+strings.Count(imports, "\n"))
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), line) {
-			t.Errorf("%s: %v, want %q with its line", c.make, err, c.want)
-		}
+		refuses(t, Config{Script: write(t, "flow.js", imports+c.make+"\nexport default function () {}")}, c.want, line)
 	}
 }
 
@@ -163,16 +153,14 @@ func testAbort(t *testing.T, url string) {
 		"awaited":    `return (async () => { await 0; exec.test.abort('enough') })()`,
 	} {
 		path := write(t, "flow.js", imports+"let keep = later; export default function () { if (__VU > 1) return later(() => {}, 1e6);\n"+body+"\n}")
-		target, err := New(context.Background(), Config{Script: path, URL: url}, wire.Surroundings{})
-		testenv.Must(t, err)
+		target := newTarget(t, Config{Script: path, URL: url})
 		began := time.Now()
 		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 2, Duration: time.Minute})
 		if err != nil || r.Stopped != load.Aborted || r.Outage != "the script ended the run: enough" || r.Accounted() != r.Planned || time.Since(began) > 20*time.Second {
 			t.Errorf("%s: %v, %v, after %v", name, r, err, time.Since(began))
 		}
 	}
-	target, err := New(context.Background(), Config{Script: write(t, "flow.js", imports+"export function setup() { exec.test.abort() } export default function () {}")}, wire.Surroundings{})
-	testenv.Must(t, err)
+	target := newTarget(t, Config{Script: write(t, "flow.js", imports+"export function setup() { exec.test.abort() } export default function () {}")})
 	if _, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1}); err == nil || !strings.Contains(err.Error(), "the script ended the run") {
 		t.Errorf("setup: %v", err)
 	}
@@ -186,8 +174,7 @@ func TestFail(t *testing.T) {
 		"teardown":  {`export function teardown() { exec.test.fail(1); throw new Error('late') } export default function () {}`, "failed: 1\nteardown of "},
 		"none":      {`export default function () {}`, ""},
 	} {
-		target, err := New(context.Background(), Config{Script: write(t, "flow.js", imports+c.script)}, wire.Surroundings{})
-		testenv.Must(t, err)
+		target := newTarget(t, Config{Script: write(t, "flow.js", imports+c.script)})
 		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 3})
 		ended := fmt.Sprint(target.Close())
 		if err != nil || r.Completed != 3 || c.want == "" && ended != "<nil>" || !strings.Contains(ended, c.want) {
@@ -202,8 +189,7 @@ func TestNumbersOfShares(t *testing.T) {
 		check(0, { [[__VU, exec.vu.idInTest, exec.vu.idInInstance, exec.scenario.iterationInTest, exec.scenario.iterationInInstance].join()]: () => true });
 	}`)
 	for turn, want := range []string{"1,1,1,0,0", "2,2,1,1,0"} {
-		target, err := New(context.Background(), Config{Script: path}, wire.Surroundings{Share: pace.Share{Turns: []int{turn}, Of: 2}})
-		testenv.Must(t, err)
+		target := newTargetIn(t, wire.Surroundings{Share: pace.Share{Turns: []int{turn}, Of: 2}}, Config{Script: path})
 		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1})
 		if err != nil || fmt.Sprint(r.Checks) != "[{"+want+" 1 0}]" {
 			t.Errorf("%v, %v, want %s", r.Checks, err, want)
@@ -215,11 +201,8 @@ func TestNumbersOfShares(t *testing.T) {
 func TestPrintingPrints(t *testing.T) {
 	path := write(t, "flow.js", "export default function () { console.log({ toJSON() { console.log('inner'); return 'outer' } }) }")
 	var out strings.Builder
-	target, err := New(context.Background(), Config{Script: path}, wire.Surroundings{Console: &out})
-	testenv.Must(t, err)
-	if _, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1}); err != nil {
-		t.Fatal(err)
-	}
+	target := newTargetIn(t, wire.Surroundings{Console: &out}, Config{Script: path})
+	wiretest.Run(t, target, load.Plan{VUs: 1, Iterations: 1})
 	if want := "script: inner\nscript: \"outer\"\n"; out.String() != want {
 		t.Errorf("printed %q, want %q", out.String(), want)
 	}
@@ -231,10 +214,8 @@ func TestMemory(t *testing.T) {
 	for engine, url := range map[string]string{"event loop": server.URL, "goroutines": ""} {
 		for _, body := range []string{"const all = []; while (true) all.push('x'.repeat(1e5) + all.length)"} {
 			path := write(t, "flow.js", "export default function () {\n"+body+"\n}")
-			target, err := New(context.Background(), Config{Script: path, URL: url, VUMemory: 1 << 20}, wire.Surroundings{})
-			testenv.Must(t, err)
-			r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1})
-			testenv.Must(t, err)
+			target := newTarget(t, Config{Script: path, URL: url, VUMemory: 1 << 20})
+			r := wiretest.Run(t, target, load.Plan{VUs: 1, Iterations: 1})
 			ended := r.Stopped == load.Aborted && strings.Contains(r.Outage, "flow.js:2:") && strings.Contains(r.Outage, "--vu-memory")
 			// A text too long for the interpreter is an exception before that.
 			if thrown := len(r.Faults) > 0; !ended && !thrown {

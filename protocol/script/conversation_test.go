@@ -13,7 +13,6 @@ import (
 
 	"contend/internal/testenv"
 	"contend/load"
-	"contend/protocol/wire"
 )
 
 // What the event loop cannot do runs outside it: the script sees no difference.
@@ -113,8 +112,7 @@ func TestRunAfterRun(t *testing.T) {
 			sleep(__VU % 2 ? 0 : 0.001);
 			http.get(__ENV.BASE_URL + '/late');
 		}`)
-	target, err := New(context.Background(), Config{Script: path, URL: server.URL}, wire.Surroundings{})
-	testenv.Must(t, err)
+	target := newTarget(t, Config{Script: path, URL: server.URL})
 	session, err := load.Open(context.Background(), "script", target, 4)
 	testenv.Must(t, err)
 	defer session.Close()

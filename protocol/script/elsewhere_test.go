@@ -1,7 +1,6 @@
 package script
 
 import (
-	"context"
 	"crypto/tls"
 	"fmt"
 	"net/http"
@@ -14,7 +13,7 @@ import (
 
 	"contend/internal/testenv"
 	"contend/load"
-	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
 )
 
 // A remote import is a file of the library, as is what that file imports by a relative path.
@@ -31,16 +30,14 @@ func TestLibrary(t *testing.T) {
 	if r := drive(t, Config{Script: path, JSLib: library}, 1, true); r.Completed != 1 {
 		t.Errorf("%+v %v", r.Faults, r.Errored)
 	}
-	for name, test := range map[string]struct{ address, library, want string }{
+	for _, test := range map[string]struct{ address, library, want string }{
 		"no library":  {"https://jslib.example/add/1.0.0/index.js", "", "save it as DIR/jslib.example/add/1.0.0/index.js, and give --jslib DIR"},
 		"not saved":   {"https://jslib.example/other.js", library, "jslib.example/other.js\", which cannot be read"},
 		"a way out":   {"https://jslib.example/../../../../etc/passwd", library, "etc/passwd\", which cannot be read"},
 		"a parameter": {"https://jslib.example/a.js?x=1", library, "is no address of a file"},
 	} {
 		path := write(t, "flow.js", fmt.Sprintf("import x from %q;\nexport default function () { x(); }", test.address))
-		if _, err := New(context.Background(), Config{Script: path, JSLib: test.library}, wire.Surroundings{}); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "flow.js:1:") {
-			t.Errorf("%s: %v, want %q", name, err, test.want)
-		}
+		refuses(t, Config{Script: path, JSLib: test.library}, test.want, "flow.js:1:")
 	}
 }
 
@@ -81,19 +78,15 @@ func TestClientCertificates(t *testing.T) {
 	}
 	for text, want := range map[string]string{"{ cert: 'a', key: 'b' }": "cert and key are PEM text", fmt.Sprintf("{ cert: %q, key: %q, password: 'x' }", own.PEM, own.Key): "has a password"} {
 		path := write(t, "flow.js", "export const options = { tlsAuth: ["+text+"] };\nexport default function () {}")
-		if _, err := New(context.Background(), Config{Script: path}, wire.Surroundings{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		refuses(t, Config{Script: path}, want)
 	}
 }
 
 // A result says which script ran, and by what.
 func TestScriptOfResult(t *testing.T) {
 	path := write(t, "flow.js", "export default function () {}")
-	target, err := New(context.Background(), Config{Script: path}, wire.Surroundings{})
-	testenv.Must(t, err)
-	r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1})
-	testenv.Must(t, err)
+	target := newTarget(t, Config{Script: path})
+	r := wiretest.Run(t, target, load.Plan{VUs: 1, Iterations: 1})
 	if s := r.Script; s == nil || s.File != path || len(s.SHA256) != 64 || !strings.HasPrefix(s.Interpreter, "github.com/grafana/sobek") {
 		t.Errorf("%+v", s)
 	}

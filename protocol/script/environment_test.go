@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"contend/internal/testenv"
 	"contend/protocol/wire"
 )
 
@@ -27,9 +26,7 @@ func TestEnvironment(t *testing.T) {
 			const got = [__ENV.BASE_URL, __ENV.TOKEN, __ENV.EMPTY, __ENV.EQUAL, 'MISSING' in __ENV].join('|');
 			if (got !== %q) throw new Error('it is ' + got);
 			export default function () {}`, tt.want))
-		if _, err := New(t.Context(), tt.config, wire.Surroundings{Environ: environ}); err != nil {
-			t.Errorf("%+v: %v", tt.config, err)
-		}
+		newTargetIn(t, wire.Surroundings{Environ: environ}, tt.config)
 	}
 }
 
@@ -70,8 +67,7 @@ func TestNearestOfTheEnvironment(t *testing.T) {
 	path := write(t, "flow.js", `import http from 'k6/http';
 		const host = __ENV.SHOP_URL || 'http://production.invalid';
 		export default function () { http.get(host + '/echo'); }`)
-	target, err := New(t.Context(), Config{Script: path}, wire.Surroundings{Environ: []string{"SHOP_URL=" + server.URL, "OTHER=http://other.invalid"}})
-	testenv.Must(t, err)
+	target := newTargetIn(t, wire.Surroundings{Environ: []string{"SHOP_URL=" + server.URL, "OTHER=http://other.invalid"}}, Config{Script: path})
 	if "http://"+target.near.host != server.URL {
 		t.Errorf("event loops connect to %q, want %s", target.near.host, server.URL)
 	}

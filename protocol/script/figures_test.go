@@ -1,14 +1,11 @@
 package script
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"net"
-	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,7 +14,6 @@ import (
 
 	"contend/internal/testenv"
 	"contend/load"
-	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
 
@@ -50,10 +46,8 @@ func (w *figuresWay) drive(t *testing.T, script string, iterations int64, env ..
 	if w.goroutines {
 		c.Engine = "goroutines"
 	}
-	target, err := New(t.Context(), c, wire.Surroundings{})
-	testenv.Must(t, err)
-	r, err := load.Run(t.Context(), "figures", target, load.Plan{VUs: 1, Iterations: iterations})
-	testenv.Must(t, err)
+	target := newTarget(t, c)
+	r := wiretest.Run(t, target, load.Plan{VUs: 1, Iterations: iterations})
 	testenv.Must(t, target.Close())
 	load.Settle(target, r)
 	if loops, _ := target.Loops(1); w.goroutines && r.Engine != load.Goroutines || loops > 0 && r.Engine == load.Goroutines {
@@ -154,11 +148,7 @@ func (w *figuresWay) sameBytes(t *testing.T, r *load.Result) {
 func TestProto(t *testing.T) { engines(t, testProto) }
 
 func testProto(t *testing.T, drive func(Config, int64) *load.Result) {
-	address := wiretest.Listen(t, func(conn net.Conn) {
-		if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
-			_, _ = io.WriteString(conn, "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok")
-		}
-	})
+	address := wiretest.Listen(t, wiretest.AfterRead(wiretest.Then("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", func(net.Conn) {})))
 	path := write(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
 		export default function () { check(http.get(__ENV.BASE_URL), { old: (r) => r.proto === 'HTTP/1.0' && r.body === 'ok' }); }`)
 	if r := drive(Config{Script: path, URL: "http://" + address}, 3); r.Completed != 3 {

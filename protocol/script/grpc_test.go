@@ -178,15 +178,7 @@ func TestGRPC(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := drive(t, Config{Script: tillScript(t, c.body), URL: "grpc://" + address}, 2, true)
 			asserted(t, r)
-			if c.cause == "" {
-				if r.Completed != 2 {
-					t.Errorf("%d of 2 completed: %+v %v", r.Completed, r.Faults, r.Errored)
-				}
-				return
-			}
-			if r.Failed != 2 || len(r.Faults) != 1 || r.Faults[0].Cause() != c.cause || !strings.Contains(r.Faults[0].Example, c.detail) {
-				t.Errorf("failed %d by %+v, want 2 by %q with %q: %v", r.Failed, r.Faults, c.cause, c.detail, r.Errored)
-			}
+			cameTo(t, r, 2, c.cause, c.detail)
 		})
 	}
 }
@@ -212,15 +204,7 @@ func TestGRPCStreams(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := drive(t, Config{Script: tillScript(t, c.body), URL: "grpc://" + address}, 3, true)
 			asserted(t, r)
-			if c.cause == "" {
-				if r.Completed != 3 {
-					t.Errorf("%d of 3 completed: %+v %v", r.Completed, r.Faults, r.Errored)
-				}
-				return
-			}
-			if r.Failed != 3 || r.Faults[0].Cause() != c.cause {
-				t.Errorf("failed %d by %+v, want 3 by %q: %v", r.Failed, r.Faults, c.cause, r.Errored)
-			}
+			cameTo(t, r, 3, c.cause, "")
 		})
 	}
 }
@@ -241,12 +225,7 @@ func TestGRPCAsync(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := drive(t, Config{Script: tillScript(t, "return (async () => {"+c.body+"})();"), URL: "grpc://" + address}, 2, true)
 			asserted(t, r)
-			if c.cause == "" && r.Completed != 2 {
-				t.Errorf("%d of 2 completed: %+v %v", r.Completed, r.Faults, r.Errored)
-			}
-			if c.cause != "" && (r.Failed != 2 || r.Faults[0].Cause() != c.cause || !strings.Contains(r.Faults[0].Example, c.detail)) {
-				t.Errorf("failed %d by %+v, want 2 by %q with %q: %v", r.Failed, r.Faults, c.cause, c.detail, r.Errored)
-			}
+			cameTo(t, r, 2, c.cause, c.detail)
 		})
 	}
 	for _, body := range []string{ // whichever is first, the close or the connection that the call needs
@@ -274,12 +253,9 @@ func TestGRPCHealth(t *testing.T) {
 	} {
 		r := drive(t, Config{Script: tillScript(t, c.body), URL: "grpc://" + address}, 2, true)
 		asserted(t, r)
-		if c.cause == "" {
-			if r.Completed != 2 || r.Requests["health"].Completed != 2 {
-				t.Errorf("%s: %d of 2 completed: %+v %v", c.body, r.Completed, r.Faults, r.Errored)
-			}
-		} else if r.Failed != 2 || r.Faults[0].Cause() != c.cause || !strings.Contains(r.Faults[0].Example, c.detail) {
-			t.Errorf("%s: failed %d by %+v", c.body, r.Failed, r.Faults)
+		cameTo(t, r, 2, c.cause, c.detail)
+		if c.cause == "" && r.Requests["health"].Completed != 2 {
+			t.Errorf("requests %v", r.Requests)
 		}
 	}
 }
@@ -368,8 +344,7 @@ func TestGRPCEndless(t *testing.T) {
 		`const s = new grpc.Stream(client, 'shop.Till/Watch'); s.on('data', () => {}); s.write({ value: 1000000000 }); return;`,
 	} {
 		for _, url := range []string{"grpc://" + address, shop(t).URL} {
-			target, err := New(context.Background(), Config{Script: tillScript(t, body), URL: url, Env: []string{"BASE_URL=" + address}}, wire.Surroundings{})
-			testenv.Must(t, err)
+			target := newTarget(t, Config{Script: tillScript(t, body), URL: url, Env: []string{"BASE_URL=" + address}})
 			unfinished(t, body, target)
 		}
 	}
@@ -429,13 +404,7 @@ func TestGRPCRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.config.Script = write(t, "flow.js", c.text)
-			err := c.config.Validate()
-			if err == nil {
-				_, err = New(context.Background(), c.config, wire.Surroundings{})
-			}
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("the error is %v, want %q in it", err, c.want)
-			}
+			refuses(t, c.config, c.want)
 		})
 	}
 }

@@ -1,12 +1,9 @@
 package script
 
 import (
-	"bufio"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -15,18 +12,6 @@ import (
 	"contend/load"
 	"contend/protocol/wire/wiretest"
 )
-
-// once answers the first request of each connection and closes it when another one comes.
-func once(conn net.Conn) {
-	from := bufio.NewReader(conn)
-	r, err := http.ReadRequest(from)
-	if err != nil {
-		return
-	}
-	_, _ = io.Copy(io.Discard, r.Body)
-	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-	_, _ = http.ReadRequest(from) // its error also ends the server
-}
 
 // 12 requests of one caller: see package http, whose test of that name has the arithmetic.
 func TestSendsAgainWhatAnIdleConnectionLost(t *testing.T) {
@@ -38,7 +23,7 @@ func TestSendsAgainWhatAnIdleConnectionLost(t *testing.T) {
 			if secure {
 				l, url = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}}), "https://"+l.Addr().String()
 			}
-			t.Cleanup(wiretest.Serve(l, once))
+			t.Cleanup(wiretest.Serve(l, wiretest.Forgetful(1, func(net.Conn) {})))
 			for call, want := range map[string][3]int64{"http.get(__ENV.BASE_URL)": {12, 11, 0}, "http.post(__ENV.BASE_URL, 'x')": {6, 0, 6}} {
 				script := write(t, "flow.js", fmt.Sprintf(`import http from 'k6/http'; export const options = { vus: 1, insecureSkipTLSVerify: true }; export default function () { %s; }`, call))
 				r := drive(Config{Script: script, URL: url}, 12)
@@ -57,14 +42,7 @@ func TestPassesOverWhatBelongsToNoAnswer(t *testing.T) {
 			t.Skip("net/http may take such bytes for the next answer, if it is asked soon enough")
 		}
 		for _, answer := range []string{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\r\n", "HTTP/1.1 204 No Content\r\n\r\nbody"} {
-			url := "http://" + wiretest.Listen(t, func(conn net.Conn) {
-				for from := bufio.NewReader(conn); ; {
-					if _, err := http.ReadRequest(from); err != nil {
-						return
-					}
-					_, _ = io.WriteString(conn, answer)
-				}
-			})
+			url := "http://" + wiretest.Listen(t, wiretest.Answering(answer))
 			script := write(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6'; export const options = { vus: 1 };
 				export default function () { for (let i = 0; i < 3; i++) check(http.get(__ENV.BASE_URL), { 'right': (r) => r.status === 204 || r.body === 'ok' }); }`)
 			if r := drive(Config{Script: script, URL: url}, 5); r.Completed != 5 {

@@ -1,7 +1,6 @@
 package script
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
 )
 
 // write writes files into a folder of their own and returns the path of the first.
@@ -66,9 +66,6 @@ func shop(t testing.TB) *httptest.Server {
 	return server
 }
 
-// portable hides that event loops could drive a target.
-type portable struct{ load.Target }
-
 // engines run a test by either engine.
 func engines(t *testing.T, test func(t *testing.T, drive func(c Config, iterations int64) *load.Result)) {
 	for _, engine := range []string{"event loop", "goroutines"} {
@@ -87,18 +84,70 @@ func drive(t testing.TB, c Config, iterations int64, hidden bool) *load.Result {
 	return driveIn(t, wire.Surroundings{}, c, iterations, hidden)
 }
 
+// newTargetIn reads a script.
+func newTargetIn(t testing.TB, around wire.Surroundings, c Config) *Target {
+	t.Helper()
+	target, err := New(t.Context(), c, around)
+	testenv.Must(t, err)
+	return target
+}
+
+func newTarget(t testing.TB, c Config) *Target {
+	t.Helper()
+	return newTargetIn(t, wire.Surroundings{}, c)
+}
+
+// refuses wants a script to be refused with all of these words.
+func refuses(t testing.TB, c Config, want ...string) {
+	t.Helper()
+	err := c.Validate()
+	if err == nil {
+		_, err = New(t.Context(), c, wire.Surroundings{})
+	}
+	for _, words := range want {
+		if err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("the error is %v, want %q in it", err, words)
+		}
+	}
+}
+
+// cameTo wants n iterations to be completed, or to fail by a cause, with a detail in the example.
+func cameTo(t testing.TB, r *load.Result, n int64, cause, detail string) {
+	t.Helper()
+	if cause == "" {
+		if r.Completed != n {
+			t.Errorf("%d of %d completed: %+v %v %v", r.Completed, n, r.Faults, r.Errored, r.Examples)
+		}
+	} else if r.Failed != n || len(r.Faults) != 1 || r.Faults[0].Cause() != cause || !strings.Contains(r.Faults[0].Example, detail) {
+		t.Errorf("failed %d by %+v, want %d by %q with %q: %v", r.Failed, r.Faults, n, cause, detail, r.Errored)
+	}
+}
+
+// shows wants a script of one iteration to make a check named by what an expression comes to, so often. With "!" before
+// it, it is thrown instead; with "~", the request errs, too.
+func shows(t testing.TB, r *load.Result, expression, want string, times int64) {
+	t.Helper()
+	words, thrown := strings.CutPrefix(want, "!")
+	words, errs := strings.CutPrefix(words, "~")
+	switch {
+	case thrown && len(r.Faults) == 1 && strings.Contains(r.Faults[0].Example, words):
+	case errs && r.Errored["protocol"] == 1 && len(r.Checks) == 1 && strings.Contains(r.Checks[0].Name, words):
+	case !thrown && !errs && r.Completed == 1 && len(r.Checks) == 1 && r.Checks[0].Name == words && r.Checks[0].Passed == times:
+	default:
+		t.Errorf("%s: %+v %+v %v, want %q", expression, r.Checks, r.Faults, r.Examples, want)
+	}
+}
+
 func driveIn(t testing.TB, around wire.Surroundings, c Config, iterations int64, hidden bool) *load.Result {
 	t.Helper()
-	target, err := New(context.Background(), c, around)
-	testenv.Must(t, err)
+	target := newTargetIn(t, around, c)
 	driven := load.Target(target)
 	if loops, _ := target.Loops(1); hidden {
-		driven = portable{target}
+		driven = wiretest.Calls{Target: target}
 	} else if loops == 0 {
 		t.Log("no event loop drives this")
 	}
-	result, err := load.Run(context.Background(), "script", driven, load.Plan{VUs: 1, Iterations: iterations})
-	testenv.Must(t, err)
+	result := wiretest.Run(t, driven, load.Plan{VUs: 1, Iterations: iterations})
 	testenv.Must(t, target.Close())
 	return result
 }
@@ -178,16 +227,7 @@ func testWrong(t *testing.T, drive func(Config, int64) *load.Result) {
 				let keep = [boom, check, fail, http];
 				export default function () {
 `+c.body+` }`, "lib.js", "export function boom() {\nthrow new Error('boom');\n}")
-			r := drive(Config{Script: path, URL: server.URL}, 2)
-			if c.cause == "" {
-				if r.Completed != 2 {
-					t.Errorf("%d of 2 completed: %v", r.Completed, r.Faults)
-				}
-				return
-			}
-			if r.Failed != 2 || len(r.Faults) != 1 || r.Faults[0].Cause() != c.cause || !strings.Contains(r.Faults[0].Example, c.detail) {
-				t.Errorf("failed %d by %+v, want 2 by %q with %q", r.Failed, r.Faults, c.cause, c.detail)
-			}
+			cameTo(t, drive(Config{Script: path, URL: server.URL}, 2), 2, c.cause, c.detail)
 		})
 	}
 }
@@ -240,13 +280,10 @@ func TestRefused(t *testing.T) {
 		{"no UTF-8", "export default function () {}\n// \xff\xfe", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := New(context.Background(), Config{Script: write(t, "flow.js", c.text)}, wire.Surroundings{})
-			if c.want == "" {
-				if err != nil {
-					t.Error(err)
-				}
-			} else if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("the error is %v, want %q in it", err, c.want)
+			if config := (Config{Script: write(t, "flow.js", c.text)}); c.want == "" {
+				newTarget(t, config)
+			} else {
+				refuses(t, config, c.want)
 			}
 		})
 	}
@@ -277,10 +314,8 @@ func TestLoadOfOptions(t *testing.T) {
 		{`{ scenarios: { s: { executor: 'ramping-arrival-rate', startRate: 10, stages: [{ duration: '2s', target: 20 }, { duration: 0, target: 50 }, { duration: '1s', target: 50 }], preAllocatedVUs: 2 } } }`,
 			Load{VUs: 2, Duration: 3e9, Rate: "steps:10-20/2s,50-50/1s", Grace: 30e9, Name: "s", Executor: "ramping-arrival-rate"}},
 	} {
-		target, err := New(context.Background(), Config{Script: write(t, "flow.js", "export const options = "+c.options+"; export default function () {} export function other() {}")}, wire.Surroundings{})
-		if err != nil {
-			t.Errorf("%s: %v", c.options, err)
-		} else if got := target.Options.Load; fmt.Sprint(got) != fmt.Sprint(c.want) {
+		target := newTarget(t, Config{Script: write(t, "flow.js", "export const options = "+c.options+"; export default function () {} export function other() {}")})
+		if got := target.Options.Load; fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %+v, want %+v", c.options, got, c.want)
 		} else if plan := (load.Plan{}); target.Options.Apply(&plan) != nil || !plan.FixedGrace {
 			t.Errorf("%s: iterations may take longer than gracefulStop", c.options)
@@ -291,8 +326,7 @@ func TestLoadOfOptions(t *testing.T) {
 // The end of a run ends whatever a script is at, and what it did until then adds up.
 func TestEndless(t *testing.T) {
 	for _, body := range []string{`while (true) {}`, `sleep(1e9)`, `new Promise(() => { while (true) {} })`, `setInterval(() => {}, 1)`, `'x'.repeat(1e6).split('').sort(() => { while (true) {} })`} {
-		target, err := New(context.Background(), Config{Script: write(t, "flow.js", "import { sleep } from 'k6'; let keep = sleep; export default function () { "+body+" }")}, wire.Surroundings{})
-		testenv.Must(t, err)
+		target := newTarget(t, Config{Script: write(t, "flow.js", "import { sleep } from 'k6'; let keep = sleep; export default function () { "+body+" }")})
 		unfinished(t, body, target)
 	}
 }
@@ -302,8 +336,7 @@ func TestEndless(t *testing.T) {
 func unfinished(t *testing.T, body string, target *Target) {
 	t.Helper()
 	for length := 100 * time.Millisecond; ; length *= 4 {
-		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 2, Duration: length, Grace: 1e7})
-		testenv.Must(t, err)
+		r := wiretest.Run(t, target, load.Plan{VUs: 2, Duration: length, Grace: 1e7})
 		wrong := r.Accounted() != r.Planned || r.Unfinished != r.Planned
 		if wrong || r.Planned == 2 || length > time.Minute {
 			if wrong || r.Planned != 2 {
@@ -319,8 +352,6 @@ func TestModules(t *testing.T) {
 	for name, exports := range moduleExports() {
 		exports = slices.DeleteFunc(exports, func(e string) bool { return e == "default" })
 		text := fmt.Sprintf("import all from %q; import * as each from %[1]q; import { %s } from %[1]q;\nlet keep = [all, each, %[2]s];\nexport default function () {}", name, strings.Join(exports, ", "))
-		if _, err := New(context.Background(), Config{Script: write(t, "flow.js", text)}, wire.Surroundings{}); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		newTarget(t, Config{Script: write(t, "flow.js", text)})
 	}
 }

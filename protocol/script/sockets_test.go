@@ -2,7 +2,6 @@ package script
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,9 +13,7 @@ import (
 	"github.com/gobwas/ws/wsutil"
 	"go.uber.org/goleak"
 
-	"contend/internal/testenv"
 	"contend/load"
-	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 	"contend/websocket/websockettest"
 )
@@ -204,8 +201,7 @@ func TestSocketsEndless(t *testing.T) {
 		for _, base := range []string{"", "http://" + address} {
 			path := write(t, "flow.js", `import ws from 'k6/ws'; import { WebSocket } from 'k6/websockets'; let keep = [ws, WebSocket];
 				const u = 'ws://' + __ENV.AT + '/ws'; export default function () { `+body+` }`)
-			target, err := New(context.Background(), Config{Script: path, URL: base, Env: []string{"AT=" + address}}, wire.Surroundings{})
-			testenv.Must(t, err)
+			target := newTarget(t, Config{Script: path, URL: base, Env: []string{"AT=" + address}})
 			unfinished(t, body, target)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"contend/load"
-	"contend/protocol/wire"
 )
 
 // Measurements have the tags of the system that options.systemTags names, by default all but the address of the
@@ -53,8 +52,5 @@ func TestSystemTags(t *testing.T) {
 			})
 		})
 	}
-	_, err := New(t.Context(), Config{Script: write(t, "tags.js", "export const options = {\n systemTags: ['status', 'ocsp_status'] };\nexport default function () {}")}, wire.Surroundings{})
-	if err == nil || !strings.Contains(err.Error(), `tags.js:2: options.systemTags has "ocsp_status"; expected proto, `) {
-		t.Errorf("%v", err)
-	}
+	refuses(t, Config{Script: write(t, "tags.js", "export const options = {\n systemTags: ['status', 'ocsp_status'] };\nexport default function () {}")}, `tags.js:2: options.systemTags has "ocsp_status"; expected proto, `)
 }

@@ -14,6 +14,7 @@ import (
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
 )
 
 // within is what functions with a bound make that keep to it: each is "aa".
@@ -96,7 +97,7 @@ func TestWaysOut(t *testing.T) {
 	}
 	outside := filepath.Join(t.TempDir(), "outside.js")
 	testenv.Must(t, os.WriteFile(outside, []byte("export const x = 1;"), 0o644))
-	for name, text := range map[string]string{
+	for _, text := range map[string]string{
 		"an import":                 "import { x } from '" + outside + "'; export default function () { x }",
 		"a link without its ending": "import { x } from './link'; export default function () { x }",
 		"a link":                    "import { x } from './link.js'; export default function () { x }",
@@ -107,9 +108,7 @@ func TestWaysOut(t *testing.T) {
 		if err := os.Symlink(outside, filepath.Join(filepath.Dir(path), "link.js")); err != nil {
 			t.Skip(err) // not everybody may
 		}
-		if _, err := New(context.Background(), Config{Script: path}, wire.Surroundings{}); err == nil || !strings.Contains(err.Error(), "is outside of") {
-			t.Errorf("%s: %v", name, err)
-		}
+		refuses(t, Config{Script: path}, "is outside of")
 	}
 	for _, c := range []struct{ name, path, want string }{
 		{"nothing", write(t, "flow.js", ""), `exports no function "default"`},
@@ -120,9 +119,7 @@ func TestWaysOut(t *testing.T) {
 		{"bytes that are no UTF-8", write(t, "flow.js", "export default function () { return '\xff\xfe\x80' } \xc0"), "flow.js:1:"},
 		{"an import of bytes", write(t, "flow.js", "import './b.js'", "b.js", "\xff\xfe\x80"), "b.js:1:1: "},
 	} {
-		if _, err := New(context.Background(), Config{Script: c.path}, wire.Surroundings{}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: the error is %v, want %q in it", c.name, err, c.want)
-		}
+		refuses(t, Config{Script: c.path}, c.want)
 	}
 }
 
@@ -149,8 +146,7 @@ func TestInterrupted(t *testing.T) {
 		return err
 	})
 	for _, text := range []string{"export function setup() { " + endless + " }", "if (__VU > 0) { " + endless + " }"} {
-		target, err := New(context.Background(), Config{Script: write(t, "flow.js", text+"\nexport default function () {}")}, wire.Surroundings{})
-		testenv.Must(t, err)
+		target := newTarget(t, Config{Script: write(t, "flow.js", text+"\nexport default function () {}")})
 		within(t, func(ctx context.Context) error {
 			_, err := load.Run(ctx, "script", target, load.Plan{VUs: 1, Iterations: 1})
 			return err
@@ -169,9 +165,7 @@ func TestInterrupted(t *testing.T) {
 		})
 		target, err := New(opened, Config{Script: write(t, "flow.js", text)}, wire.Surroundings{Console: console})
 		testenv.Must(t, err)
-		if _, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1}); err != nil {
-			t.Fatal(err)
-		}
+		wiretest.Run(t, target, load.Plan{VUs: 1, Iterations: 1})
 		within(t, func(context.Context) error { return target.Close() })
 		interrupt()
 	}
@@ -223,7 +217,7 @@ func TestInterruptedIterations(t *testing.T) {
 			testenv.Must(t, err)
 			driven := load.Target(target)
 			if !loops {
-				driven = portable{target}
+				driven = wiretest.Calls{Target: target}
 			}
 			r, err := load.Run(ctx, "script", driven, load.Plan{VUs: 2, Iterations: 10})
 			if r == nil {

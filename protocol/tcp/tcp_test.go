@@ -3,6 +3,7 @@ package tcp
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -32,36 +33,21 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// portable hides from the engine that a target can be driven by event loops.
-type portable struct{ load.Target }
-
 // overBothEngines calls test for each engine that this system has.
 func overBothEngines(t *testing.T, test func(t *testing.T, run func(Config, load.Plan) *load.Result)) {
+	wiretest.Engines(t, loop.Supported, func(t *testing.T, engine load.Engine) {
+		test(t, func(c Config, plan load.Plan) *load.Result {
+			return wiretest.Over(t, engine, opened(t, c), plan)
+		})
+	})
+}
+
+func opened(t testing.TB, c Config) load.Target {
 	t.Helper()
-	run := func(t *testing.T, engine load.Engine) func(Config, load.Plan) *load.Result {
-		return func(c Config, plan load.Plan) *load.Result {
-			if c.MaxMessage == 0 {
-				c.MaxMessage = 1 << 20
-			}
-			target, err := Open(t.Context(), c, wire.Surroundings{})
-			testenv.Must(t, err)
-			if engine == load.Goroutines {
-				target = portable{target}
-			}
-			r, err := load.Run(t.Context(), "test", target, plan)
-			testenv.Must(t, err)
-			if r.Engine != engine {
-				t.Errorf("engine %s, want %s", r.Engine, engine)
-			}
-			return r
-		}
-	}
-	t.Run("goroutines", func(t *testing.T) { test(t, run(t, load.Goroutines)) })
-	if ok, why := loop.Supported(); !ok {
-		t.Log("no event loops: ", why)
-		return
-	}
-	t.Run("event loop", func(t *testing.T) { test(t, run(t, load.EventLoop)) })
+	c.MaxMessage = cmp.Or(c.MaxMessage, 1<<20)
+	target, err := Open(t.Context(), c, wire.Surroundings{})
+	testenv.Must(t, err)
+	return target
 }
 
 // echo answers each line separately, in as many writes as pieces.
@@ -146,13 +132,12 @@ func hostile() wiretest.Protocol {
 			}
 			p.Ways = append(p.Ways, wiretest.Way{Name: fmt.Sprintf("loop=%t, close=%t", event, each), Plain: true,
 				Open: func(t testing.TB, s wiretest.Server) load.Target {
-					target, err := Open(t.Context(), Config{URL: "tcp://" + s.Address, Data: Escaped("a\n"), Until: Escaped("\x00\x01"),
-						MaxMessage: 64 << 10, NoKeepAlive: each}, wire.Surroundings{})
-					testenv.Must(t, err)
+					target := opened(t, Config{URL: "tcp://" + s.Address, Data: Escaped("a\n"), Until: Escaped("\x00\x01"),
+						MaxMessage: 64 << 10, NoKeepAlive: each})
 					if event {
 						return target
 					}
-					return portable{target}
+					return wiretest.Calls{Target: target}
 				}})
 		}
 	}
@@ -277,11 +262,8 @@ func TestMistakes(t *testing.T) {
 }
 
 func TestNoAllocationPerIteration(t *testing.T) {
-	target, err := Open(t.Context(), Config{URL: "tcp://" + wiretest.Listen(t, echo(1)), Data: Escaped("a\n"), Until: Escaped("\n"),
-		MaxMessage: 1 << 20}, wire.Surroundings{})
-	testenv.Must(t, err)
-	v, _ := target.NewVU(t.Context(), 0)
-	defer v.(io.Closer).Close()
+	v := wiretest.VU[load.VU](t, opened(t, Config{URL: "tcp://" + wiretest.Listen(t, echo(1)), Data: Escaped("a\n"), Until: Escaped("\n"),
+		MaxMessage: 1 << 20}), 0)
 	do := func() {
 		if _, err := v.Do(context.Background()); err != nil {
 			t.Fatal(err)

@@ -44,7 +44,7 @@ func BenchmarkShared(b *testing.B) {
 			c.Connections = wire.Connections{Sharing: wire.Shared}
 			target := newTarget(b, c)
 			b.ReportAllocs()
-			r := run(b, target, load.Plan{VUs: vus, Iterations: int64(b.N), Timeout: 1e10})
+			r := wiretest.Run(b, target, load.Plan{VUs: vus, Iterations: int64(b.N), Timeout: 1e10})
 			if r.Completed != int64(b.N) {
 				b.Fatal(r.Errored)
 			}

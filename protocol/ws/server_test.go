@@ -3,20 +3,18 @@ package ws
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"flag"
 	"io"
 	"net"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/gobwas/ws"
 	"github.com/gobwas/ws/wsutil"
 	"go.uber.org/goleak"
 
 	"contend/internal/testenv"
-	"contend/load"
+	"contend/protocol/wire/wiretest"
 )
 
 func TestMain(m *testing.M) {
@@ -102,19 +100,5 @@ func newTarget(t testing.TB, c Config) *Target {
 
 func newTestVU(t testing.TB, target *Target) *vu {
 	t.Helper()
-	v, err := target.NewVU(context.Background(), 0)
-	testenv.Must(t, err)
-	t.Cleanup(func() { v.(*vu).Close() })
-	return v.(*vu)
-}
-
-func run(t testing.TB, target *Target, plan load.Plan) *load.Result {
-	t.Helper()
-	start := time.Now()
-	result, err := load.Run(context.Background(), "ws", target, plan)
-	testenv.Must(t, err)
-	if took := time.Since(start); took > plan.Duration+plan.Grace+testenv.Patience && plan.Duration > 0 {
-		t.Errorf("a run of %v took %v", plan.Duration, took)
-	}
-	return result
+	return wiretest.VU[*vu](t, target, 0)
 }

@@ -44,13 +44,9 @@ func TestAKnownDelayIsMeasured(t *testing.T) {
 	for _, connections := range everyConnections {
 		synctest.Test(t, func(t *testing.T) {
 			const delay = 30 * time.Millisecond
-			target, err := New(Config{URL: "ws://pipe/", Message: []byte("x"), Connections: connections,
+			target := newTarget(t, Config{URL: "ws://pipe/", Message: []byte("x"), Connections: connections,
 				Dial: piped(answering(func(m []byte) []byte { time.Sleep(delay); return m }))})
-			testenv.Must(t, err)
-			defer target.Close()
-			made, _ := target.NewVU(t.Context(), 0)
-			v := made.(*vu)
-			defer v.Close()
+			v := newTestVU(t, target)
 			v.SetTimeout(time.Second)
 			for range 3 {
 				start := time.Now()
@@ -65,11 +61,8 @@ func TestAKnownDelayIsMeasured(t *testing.T) {
 
 func TestTimeoutIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		target, err := New(Config{URL: "ws://pipe/", Message: []byte("x"), Dial: piped(upgraded(wiretest.Hang))})
-		testenv.Must(t, err)
-		made, _ := target.NewVU(t.Context(), 0)
-		v := made.(*vu)
-		defer v.Close()
+		target := newTarget(t, Config{URL: "ws://pipe/", Message: []byte("x"), Dial: piped(upgraded(wiretest.Hang))})
+		v := newTestVU(t, target)
 		v.SetTimeout(time.Second)
 		start := time.Now()
 		if _, err := v.Do(t.Context()); errkind.Of(err) != errkind.Timeout || time.Since(start) != time.Second {
@@ -82,7 +75,7 @@ func TestTimeoutIsExact(t *testing.T) {
 func TestPingsAreAnsweredWhileNobodyAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pongs := 0
-		target, err := New(Config{URL: "ws://pipe/", Message: []byte("x"), Dial: piped(upgraded(func(conn net.Conn) {
+		target := newTarget(t, Config{URL: "ws://pipe/", Message: []byte("x"), Dial: piped(upgraded(func(conn net.Conn) {
 			for {
 				if h, err := ws.ReadHeader(conn); err != nil || h.Length != 1 {
 					return
@@ -99,10 +92,7 @@ func TestPingsAreAnsweredWhileNobodyAsks(t *testing.T) {
 				}
 			}
 		}))})
-		testenv.Must(t, err)
-		made, _ := target.NewVU(t.Context(), 0)
-		v := made.(*vu)
-		defer v.Close()
+		v := newTestVU(t, target)
 		v.SetTimeout(2 * time.Second)
 		for range 2 {
 			out, err := v.Do(t.Context())
