@@ -355,9 +355,7 @@ func TestRoamerTimeoutInFlight(t *testing.T) {
 		if timeout > testenv.Patience/4 {
 			t.Fatalf("completed %d, errors %v, %d lost, %d abandoned", r.Completed, r.Errored, p.lost, p.abandoned)
 		}
-		s.mu.Lock()
-		s.accepted = 0
-		s.mu.Unlock()
+		s.accepted.Store(0)
 	}
 }
 

@@ -408,17 +408,7 @@ func TestIPv6(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go echo(3)(0, conn)
-		}
-	}()
-	defer listener.Close()
-	c := Config{Network: "tcp", Address: listener.Addr().String(), New: plain}
+	c := serveOn(t, listener, echo(3)).config(plain)
 	clean(t, run(t, c, load.Plan{VUs: 4, Iterations: 20}), 20)
 }
 

@@ -10,12 +10,13 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
+	"contend/protocol/wire/wiretest"
 )
 
 // lines is the Conversation of a small protocol. A request is "slot\n", an
@@ -115,16 +116,14 @@ func eachKind(t *testing.T, test func(t *testing.T, make func([]int) Conversatio
 
 func plain([]int) Conversation { return &lines{} }
 
-// A server answers connections by a function until the test ends.
+// A server answers connections by a function until it is stopped, or the test ends.
 type server struct {
 	net.Listener
-	wg       sync.WaitGroup
-	mu       sync.Mutex
-	accepted int
-	conns    []net.Conn
+	accepted atomic.Int64
+	stop     func()
 }
 
-func serve(t *testing.T, network string, handle func(n int, conn net.Conn)) *server {
+func serve(t testing.TB, network string, handle func(n int, conn net.Conn)) *server {
 	t.Helper()
 	address := "127.0.0.1:0"
 	if network == "unix" {
@@ -132,43 +131,17 @@ func serve(t *testing.T, network string, handle func(n int, conn net.Conn)) *ser
 	}
 	listener, err := net.Listen(network, address)
 	testenv.Must(t, err)
+	return serveOn(t, listener, handle)
+}
+
+func serveOn(t testing.TB, listener net.Listener, handle func(n int, conn net.Conn)) *server {
 	s := &server{Listener: listener}
-	s.wg.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			s.mu.Lock()
-			n := s.accepted
-			s.accepted++
-			s.conns = append(s.conns, conn)
-			s.mu.Unlock()
-			s.wg.Go(func() {
-				defer conn.Close()
-				handle(n, conn)
-			})
-		}
-	})
+	s.stop = wiretest.Serve(listener, func(conn net.Conn) { handle(int(s.accepted.Add(1))-1, conn) })
 	t.Cleanup(s.stop)
 	return s
 }
 
-func (s *server) stop() {
-	s.Close()
-	s.mu.Lock()
-	for _, c := range s.conns {
-		c.Close()
-	}
-	s.mu.Unlock()
-	s.wg.Wait()
-}
-
-func (s *server) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.accepted
-}
+func (s *server) count() int { return int(s.accepted.Load()) }
 
 // echo answers each request of a connection with a body of size bytes.
 func echo(size int) func(int, net.Conn) {

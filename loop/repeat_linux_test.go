@@ -128,8 +128,6 @@ func TestRepeatTakesItsTime(t *testing.T) {
 		if r.Errored[errkind.Timeout] < errored {
 			t.Errorf("errors %v, want %d late", r.Errored, errored)
 		}
-		s.mu.Lock()
-		s.accepted = 0
-		s.mu.Unlock()
+		s.accepted.Store(0)
 	}
 }

@@ -135,15 +135,6 @@ func TestTLSDriveAfterCancel(t *testing.T) {
 	}
 }
 
-func TestTLSRefused(t *testing.T) {
-	s, c := serveTLS(t, "tcp", echo(3))
-	s.stop()
-	r := run(t, c, load.Plan{VUs: 2, Iterations: 20, Timeout: 10 * time.Second})
-	if r.Errored[errkind.Refused] != 20 {
-		t.Errorf("errors %v %v", r.Errored, r.Examples)
-	}
-}
-
 func TestHandshakeErrorKinds(t *testing.T) {
 	remote := func(alert error) error { return &net.OpError{Op: "remote error", Err: alert} }
 	for _, tt := range []struct {

@@ -90,20 +90,7 @@ func TestNoAllocation(t *testing.T) {
 }
 
 func BenchmarkIteration(b *testing.B) {
-	s := &server{}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	testenv.Must(b, err)
-	s.Listener = listener
-	defer listener.Close()
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go reply(10, 100)(0, conn)
-		}
-	}()
+	s := serve(b, "tcp", reply(10, 100))
 	session, err := load.Open(b.Context(), "count", &target{config: s.config(counter)}, 50)
 	testenv.Must(b, err)
 	defer session.Close()
@@ -148,13 +135,7 @@ func TestAbstractSocket(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	defer listener.Close()
-	go func() {
-		if conn, err := listener.Accept(); err == nil {
-			echo(3)(0, conn)
-		}
-	}()
-	c := Config{Network: "unix", Address: listener.Addr().String(), New: plain}
+	c := serveOn(t, listener, echo(3)).config(plain)
 	clean(t, run(t, c, load.Plan{VUs: 1, Iterations: 20}), 20)
 }
 
