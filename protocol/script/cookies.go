@@ -73,8 +73,6 @@ func (v *vu) keepCookies(a *ask, r *reply) {
 // a jar is a script's view of one.
 type jar struct{ http.CookieJar }
 
-const ofJar = "__jar"
-
 // jarObject is the object that http.cookieJar() returns.
 func (v *vu) jarObject(of http.CookieJar) *sobek.Object {
 	o := v.rt.NewObject()
@@ -90,7 +88,7 @@ func (v *vu) newJar(call sobek.ConstructorCall) *sobek.Object {
 }
 
 func (v *vu) fillJar(o *sobek.Object, of http.CookieJar) {
-	_ = o.DefineDataProperty(ofJar, v.rt.ToValue(&jar{of}), sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_FALSE)
+	v.hide(o, &jar{of})
 	parse := func(text string) *url.URL {
 		u, err := wire.Parse(text)
 		if err != nil || u.Host == "" {
@@ -145,17 +143,4 @@ func setCookie(c *http.Cookie, key string, value any) {
 			c.Expires, _ = time.Parse(time.RFC1123, text)
 		}
 	}
-}
-
-// jarOf returns the jar of an object.
-func (v *vu) jarOf(value sobek.Value) (http.CookieJar, bool) {
-	o, ok := value.(*sobek.Object)
-	if !ok || o.Get(ofJar) == nil {
-		return nil, false
-	}
-	j, ok := o.Get(ofJar).Export().(*jar)
-	if !ok {
-		return nil, false
-	}
-	return j.CookieJar, true
 }

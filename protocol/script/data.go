@@ -1,42 +1,12 @@
 package script
 
 import (
-	"sync"
-
 	"github.com/grafana/sobek"
 )
 
 // dataModule is "k6/data".
 func (v *vu) dataModule() exports {
 	return exports{"SharedArray": v.newShared}
-}
-
-// shared are the arrays that all virtual users of a target share, by their names: each element as
-// JSON, once.
-type shared struct {
-	mu     sync.Mutex
-	arrays map[string][]string
-}
-
-func (s *shared) get(name string) ([]string, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	elements, ok := s.arrays[name]
-	return elements, ok
-}
-
-// keep returns the array of that name that came first.
-func (s *shared) keep(name string, elements []string) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if first, ok := s.arrays[name]; ok {
-		return first
-	}
-	if s.arrays == nil {
-		s.arrays = map[string][]string{}
-	}
-	s.arrays[name] = elements
-	return elements
 }
 
 // newShared makes a SharedArray. Its function is called by the first virtual user alone.
@@ -52,15 +22,15 @@ func (v *vu) newShared(call sobek.ConstructorCall) *sobek.Object {
 	if !ok {
 		v.throw("SharedArray %q needs a function that returns an array", name)
 	}
-	elements, known := v.target.shared.get(name.String())
+	elements, known := v.target.shared.Load(name.String())
 	if !known {
 		value, err := make(sobek.Undefined())
 		if err != nil {
 			panic(err)
 		}
-		elements = v.target.shared.keep(name.String(), v.elements(name.String(), value))
+		elements, _ = v.target.shared.LoadOrStore(name.String(), v.elements(name.String(), value))
 	}
-	return v.rt.NewDynamicArray(&sharedArray{v: v, elements: elements, last: -1})
+	return v.rt.NewDynamicArray(&sharedArray{v: v, elements: elements.([]string), last: -1})
 }
 
 // elements are those of an array, each as JSON.

@@ -33,7 +33,7 @@ func supported() string {
 	row("options", slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(optionReaders)), ofThresholds))))
 	row("options that change nothing here", slices.Sorted(slices.Values(idle)))
 	row("executors of scenarios", executorNames())
-	row("parameters of an HTTP request", paramNames())
+	row("parameters of an HTTP request", slices.Sorted(maps.Keys(paramReaders)))
 	row("parameters of `client.connect`", slices.Sorted(maps.Keys(grpcConnectReaders)))
 	row("parameters of `client.invoke` and `grpc.Stream`", slices.Sorted(maps.Keys(grpcCallReaders)))
 	row("parameters of `ws.connect` and `WebSocket`", slices.Sorted(maps.Keys(socketReaders)))

@@ -56,17 +56,22 @@ func (v *vu) b64decode(call sobek.FunctionCall) sobek.Value {
 
 // bytes are those of text, an ArrayBuffer, or a view of one, as a copy.
 func (v *vu) bytes(value sobek.Value) []byte {
-	switch content := value.Export().(type) {
-	case string:
-		return []byte(content)
-	case sobek.ArrayBuffer:
-		return bytes.Clone(content.Bytes())
+	if text, ok := value.Export().(string); ok {
+		return []byte(text)
 	}
-	content, ok := v.view(value)
+	content, ok := v.raw(value)
 	if !ok {
 		v.throw("text or an ArrayBuffer is needed, not %s", harmless(value))
 	}
 	return bytes.Clone(content)
+}
+
+// raw are the bytes of an ArrayBuffer, or of a view of one.
+func (v *vu) raw(value sobek.Value) ([]byte, bool) {
+	if buffer, ok := value.Export().(sobek.ArrayBuffer); ok {
+		return buffer.Bytes(), true
+	}
+	return v.view(value)
 }
 
 // view is what a typed array or a DataView shows of its buffer.

@@ -61,7 +61,6 @@ func (t *tally) elapsed() time.Duration {
 func (v *vu) executionModule() exports {
 	t := v.target
 	number := func(of func() int64) func() any { return func() any { return of() } }
-	milliseconds := func(d time.Duration) any { return float64(d) / float64(time.Millisecond) }
 	return exports{
 		"vu": v.facts("vu", facts{
 			"idInTest":            func() any { return v.id },

@@ -61,11 +61,9 @@ type grpcClient struct {
 	conn    *grpc.Client // nil: not connected
 }
 
-const ofGRPC = "__grpc"
-
 func (v *vu) newGRPC(call sobek.ConstructorCall) *sobek.Object {
 	c := &grpcClient{v: v, methods: map[string]*grpc.Method{}}
-	_ = call.This.DefineDataProperty(ofGRPC, v.rt.ToValue(c), sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_FALSE)
+	v.hide(call.This, c)
 	for name, method := range map[string]any{
 		"load": c.load, "loadProtoset": c.loadProtoset, "connect": c.connect, "close": c.close,
 		"invoke": c.invoke, "asyncInvoke": c.asyncInvoke, "healthCheck": c.healthCheck,
@@ -103,35 +101,35 @@ func (c *grpcClient) load(call sobek.FunctionCall) sobek.Value {
 			paths[i] = filepath.Join(b.dir, path)
 		}
 	}
-	schema, err := v.target.schemas.get(fmt.Sprintf("files %q %q", paths, files), func() (*grpc.Schema, error) {
+	return c.learn("load", fmt.Sprintf("files %q %q", paths, files), func() (*grpc.Schema, error) {
 		return grpc.NewSchema(context.Background(), paths, files, func(path string) (io.ReadCloser, error) {
 			content, err := b.read(path, "")
 			return io.NopCloser(bytes.NewReader(content)), err
 		})
 	})
-	if err != nil {
-		v.throw("load: %v", err)
-	}
-	c.loaded = append(c.loaded, schema)
-	return v.methodsOf(schema)
 }
 
 // loadProtoset is client.loadProtoset(file): the compiled form of .proto files, with all that they import.
 func (c *grpcClient) loadProtoset(path string) sobek.Value {
 	v, b := c.v, c.v.target.bundle
 	v.early("loadProtoset")
-	schema, err := v.target.schemas.get("set "+path, func() (*grpc.Schema, error) {
+	return c.learn("loadProtoset", "set "+path, func() (*grpc.Schema, error) {
 		content, err := b.read(path, "")
 		if err != nil {
 			return nil, err
 		}
 		return grpc.ReadSchema(content)
 	})
+}
+
+// learn adds a schema, which is known by a name, and returns its methods.
+func (c *grpcClient) learn(what, name string, make func() (*grpc.Schema, error)) sobek.Value {
+	schema, err := c.v.target.schemas.get(name, make)
 	if err != nil {
-		v.throw("loadProtoset: %v", err)
+		c.v.throw("%s: %v", what, err)
 	}
 	c.loaded = append(c.loaded, schema)
-	return v.methodsOf(schema)
+	return c.v.methodsOf(schema)
 }
 
 // early refuses what belongs into the outermost part of the script.

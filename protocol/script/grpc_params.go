@@ -54,8 +54,9 @@ var grpcCallReaders = map[string]func(v *vu, p *grpcCall, value sobek.Value) err
 	},
 }
 
-// readObject reads each name of an object by its reader; one that has none is an exception.
-func readObject[T any](v *vu, into *T, params sobek.Value, readers map[string]func(*vu, *T, sobek.Value) error) {
+// readObject reads each name of an object by its reader; one that has none is an exception, and null is like nothing
+// where it is not among the values of that name.
+func readObject[T any](v *vu, into *T, params sobek.Value, readers map[string]func(*vu, *T, sobek.Value) error, nullable ...string) {
 	if !isObject(params) {
 		return
 	}
@@ -65,7 +66,7 @@ func readObject[T any](v *vu, into *T, params sobek.Value, readers map[string]fu
 		if !known {
 			v.throw("params.%s is not known%s", name, meant(name, slices.Sorted(maps.Keys(readers))))
 		}
-		if value := o.Get(name); isObject(value) {
+		if value := o.Get(name); isObject(value) || sobek.IsNull(value) && slices.Contains(nullable, name) {
 			if err := read(v, into, value); err != nil {
 				v.throw("params.%s: %v", name, err)
 			}

@@ -22,12 +22,8 @@ type grpcStream struct {
 }
 
 func (v *vu) newStream(call sobek.ConstructorCall) *sobek.Object {
-	o, ok := call.Argument(0).(*sobek.Object)
-	var c *grpcClient
-	if ok && o.Get(ofGRPC) != nil {
-		c, _ = o.Get(ofGRPC).Export().(*grpcClient)
-	}
-	if c == nil {
+	c, ok := hiddenIn[*grpcClient](call.Argument(0))
+	if !ok {
 		v.throw("grpc.Stream needs a grpc.Client first")
 	}
 	conn := c.open("grpc.Stream")

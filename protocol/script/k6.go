@@ -26,9 +26,7 @@ func (v *vu) k6Module() exports {
 // check asks functions about a value, and returns whether all said yes. An exception in one of them is
 // the script's.
 func (v *vu) check(call sobek.FunctionCall) sobek.Value {
-	if !v.started {
-		v.throw("check works within an iteration, not in the outermost part of the script")
-	}
+	v.usable("check")
 	all := true
 	of := call.Argument(0)
 	set := call.Argument(1)
@@ -104,9 +102,7 @@ func (v *vu) inGroup(call sobek.FunctionCall) sobek.Value {
 
 // sleep waits that many seconds, or until the run ends.
 func (v *vu) sleep(seconds float64) {
-	if !v.started {
-		v.throw("sleep works within an iteration, not in the outermost part of the script")
-	}
+	v.usable("sleep")
 	if seconds > 0 && !math.IsNaN(seconds) {
 		d := time.Duration(min(seconds, longest.Seconds()) * float64(time.Second))
 		v.away(func(ctx context.Context) { wait(ctx, d) })

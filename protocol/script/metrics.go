@@ -45,9 +45,7 @@ func (v *vu) newMetric(kind load.MeterKind) func(sobek.ConstructorCall) *sobek.O
 
 // add is metric.add(value, tags): false if the value is not a number, about which the script is warned once.
 func (v *vu) add(m *meter, call sobek.FunctionCall) bool {
-	if !v.started {
-		v.throw("%s.add works within an iteration, setup and teardown, not in the outermost part of the script", m.Name)
-	}
+	v.usable(m.Name + ".add")
 	value := math.NaN()
 	switch given := call.Argument(0); {
 	case sobek.IsUndefined(given) || sobek.IsNull(given):

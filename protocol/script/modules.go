@@ -124,6 +124,22 @@ func (l *lazy) Delete(string) bool { return false }
 // Keys returns the names of what a module has.
 func (l *lazy) Keys() []string { return slices.Sorted(maps.Keys(l.of)) }
 
+// hidden is where an object of a script has a value of ours.
+const hidden = "__hidden"
+
+// hide gives an object such a value, which hiddenIn finds.
+func (v *vu) hide(o *sobek.Object, value any) {
+	_ = o.DefineDataProperty(hidden, v.rt.ToValue(value), sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_FALSE)
+}
+
+// hiddenIn is the value that was hidden in an object.
+func hiddenIn[T any](value sobek.Value) (found T, ok bool) {
+	if o, is := value.(*sobek.Object); is && o.Get(hidden) != nil {
+		found, ok = o.Get(hidden).Export().(T)
+	}
+	return found, ok
+}
+
 // object makes an object of the script out of values by name, in the order of the names.
 func (v *vu) object(values exports) *sobek.Object {
 	o := v.rt.NewObject()

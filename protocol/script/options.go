@@ -128,21 +128,19 @@ func readDuration(raw json.RawMessage) (time.Duration, error) {
 	if ms, err := strconv.ParseFloat(text, 64); err == nil {
 		return time.Duration(ms * float64(time.Millisecond)), nil
 	}
-	days, rest := 0, text
-	if before, after, found := strings.Cut(text, "d"); found {
-		n, err := strconv.Atoi(before)
-		if days, rest = n, after; err != nil {
-			return 0, fmt.Errorf("is %q; expected a duration, as in \"30s\"", text)
-		}
+	days, rest, found := strings.Cut(text, "d")
+	if !found {
+		days, rest = "0", text
 	}
+	n, err := strconv.Atoi(days)
 	d := time.Duration(0)
-	if rest != "" {
-		var err error
-		if d, err = time.ParseDuration(rest); err != nil {
-			return 0, fmt.Errorf("is %q; expected a duration, as in \"30s\"", text)
-		}
+	if err == nil && rest != "" {
+		d, err = time.ParseDuration(rest)
 	}
-	return d + time.Duration(days)*24*time.Hour, nil
+	if err != nil {
+		return 0, fmt.Errorf("is %q; expected a duration, as in \"30s\"", text)
+	}
+	return d + time.Duration(n)*24*time.Hour, nil
 }
 
 // decode reads a value of JSON; the error says what is allowed instead.

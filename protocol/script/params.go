@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
-	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
@@ -32,26 +31,6 @@ var paramReaders = map[string]func(v *vu, a *ask, value sobek.Value) error{
 	"auth":             func(_ *vu, _ *ask, value sobek.Value) error { return checkAuth(value.String()) },
 	"responseType":     readResponseType,
 	"responseCallback": func(v *vu, a *ask, value sobek.Value) error { a.expected, a.words = v.callback(value); return nil },
-}
-
-// paramNames returns the names of what a request can be given.
-func paramNames() []string { return slices.Sorted(maps.Keys(paramReaders)) }
-
-// readParams reads them all; what is not known is an exception, never ignored.
-func (v *vu) readParams(a *ask, params *sobek.Object) {
-	for _, name := range params.Keys() {
-		value := params.Get(name)
-		read, known := paramReaders[name]
-		if !known {
-			v.throw("params.%s is not known%s", name, meant(name, paramNames()))
-		}
-		if sobek.IsUndefined(value) || sobek.IsNull(value) && name != "responseCallback" && name != "jar" {
-			continue
-		}
-		if err := read(v, a, value); err != nil {
-			v.throw("params.%s: %v", name, err)
-		}
-	}
 }
 
 // ofBody are fields that follow from the body: recorded headers have those of another one.
@@ -275,10 +254,10 @@ func readJar(v *vu, a *ask, value sobek.Value) error {
 		a.jar, a.noJar = nil, true
 		return nil
 	}
-	jar, ok := v.jarOf(value)
+	j, ok := hiddenIn[*jar](value)
 	if !ok {
 		return fmt.Errorf("is no cookie jar: http.cookieJar() and new http.CookieJar() are")
 	}
-	a.jar = jar
+	a.jar = j.CookieJar
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/grafana/sobek"
 	"github.com/tidwall/gjson"
@@ -154,10 +153,9 @@ func (r *response) cookiesValue() sobek.Value {
 
 // timings are in milliseconds.
 func (r *response) timings() sobek.Value {
-	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 	return r.v.object(exports{
-		"blocked": ms(r.blocked), "looking_up": ms(r.lookup), "connecting": ms(r.connect), "tls_handshaking": ms(r.handshake),
-		"sending": ms(r.send), "waiting": ms(r.wait), "receiving": ms(r.receive), "duration": ms(r.send + r.wait + r.receive),
+		"blocked": milliseconds(r.blocked), "looking_up": milliseconds(r.lookup), "connecting": milliseconds(r.connect), "tls_handshaking": milliseconds(r.handshake),
+		"sending": milliseconds(r.send), "waiting": milliseconds(r.wait), "receiving": milliseconds(r.receive), "duration": milliseconds(r.send + r.wait + r.receive),
 	})
 }
 

@@ -224,8 +224,13 @@ func (l *Load) ramp(from int, stages []stage) error {
 	return nil
 }
 
-// callersOf is what stages come to, in the words of package pace. A stage of no length is a jump.
+// callersOf is what stages of virtual users come to, in the words of package pace.
 func callersOf(from int, stages []stage) (text string, length time.Duration, err error) {
+	return stepsOf(float64(from), stages, func(n float64) string { return strconv.Itoa(int(n)) })
+}
+
+// stepsOf is what stages come to. A stage of no length is a jump.
+func stepsOf(from float64, stages []stage, amount func(float64) string) (text string, length time.Duration, err error) {
 	var steps []string
 	for _, stage := range stages {
 		d, err := readDuration(stage.Duration)
@@ -233,10 +238,10 @@ func callersOf(from int, stages []stage) (text string, length time.Duration, err
 			return "", 0, fmt.Errorf("stages: duration %w", err)
 		}
 		if d > 0 {
-			steps = append(steps, fmt.Sprintf("%d-%d/%v", from, int(stage.Target), d))
+			steps = append(steps, fmt.Sprintf("%s-%s/%v", amount(from), amount(stage.Target), d))
 			length += d
 		}
-		from = int(stage.Target)
+		from = stage.Target
 	}
 	return strings.Join(steps, ","), length, nil
 }
@@ -262,28 +267,14 @@ func (l *Load) constantRate(s *scenarioOptions) error {
 	return errors.Join(unitErr, err)
 }
 
-// rampingRate makes a stage of no length a jump.
 func (l *Load) rampingRate(s *scenarioOptions) error {
 	unit, err := optional(s.TimeUnit, time.Second)
 	if err != nil || len(s.Stages) == 0 || s.PreAllocatedVUs <= 0 {
 		return errors.Join(err, errors.New("stages and preAllocatedVUs must be given"))
 	}
-	var steps []string
-	rate := s.StartRate
-	for _, stage := range s.Stages {
-		d, err := readDuration(stage.Duration)
-		if err != nil {
-			return fmt.Errorf("stages: duration %w", err)
-		}
-		if d > 0 {
-			steps = append(steps, fmt.Sprintf("%s-%s/%v", perSecond(rate, unit), perSecond(stage.Target, unit), d))
-			l.Duration += d
-		}
-		rate = stage.Target
-	}
-	l.VUs = max(s.PreAllocatedVUs, s.MaxVUs)
-	l.Rate = "steps:" + strings.Join(steps, ",")
-	return nil
+	text, length, err := stepsOf(s.StartRate, s.Stages, func(rate float64) string { return perSecond(rate, unit) })
+	l.VUs, l.Duration, l.Rate = max(s.PreAllocatedVUs, s.MaxVUs), length, "steps:"+text
+	return err
 }
 
 // perSecond is a rate per unit as one per second.

@@ -256,20 +256,3 @@ func unexpected(err error) (string, bool) {
 	}
 	return fmt.Sprintf("websocket: close %d: %s", code, reason), code != 1000 && code != 1001
 }
-
-// bytesOf returns the bytes of an ArrayBuffer, or of a view of one.
-func (v *vu) bytesOf(value sobek.Value) ([]byte, bool) {
-	if buffer, ok := value.Export().(sobek.ArrayBuffer); ok {
-		return buffer.Bytes(), true
-	}
-	o, ok := value.(*sobek.Object)
-	if !ok || o.Get("buffer") == nil || o.Get("byteOffset") == nil || o.Get("byteLength") == nil {
-		return nil, false
-	}
-	buffer, ok := o.Get("buffer").Export().(sobek.ArrayBuffer)
-	from, n := o.Get("byteOffset").ToInteger(), o.Get("byteLength").ToInteger()
-	if !ok || from < 0 || n < 0 || from+n > int64(len(buffer.Bytes())) {
-		return nil, false
-	}
-	return buffer.Bytes()[from : from+n], true
-}

@@ -54,7 +54,7 @@ type Target struct {
 	from, to string
 	near     near // what event loops connect to; zero: nothing
 	console  console
-	shared   shared
+	shared   sync.Map // arrays that all virtual users share, each element as JSON, once: []string by their names
 	tally    tally
 	hearings hearings
 	schemas  schemas

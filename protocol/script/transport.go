@@ -2,6 +2,7 @@ package script
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -193,25 +194,14 @@ func (r *reply) errorCode() int {
 	return 0
 }
 
-// errorCode is the number that k6's documentation gives to a kind of failure (its page of error codes).
+// errorCodes are the numbers that k6's documentation gives to kinds of failures (its page of error codes).
+var errorCodes = map[errkind.Kind]int{errkind.DNS: 1100, errkind.Timeout: 1050, errkind.Refused: 1212, errkind.Reset: 1220,
+	errkind.Dial: 1210, errkind.PortsExhausted: 1210, errkind.TLS: 1300}
+
+// errorCode is the number of an error.
 func errorCode(err error) int {
-	switch errkind.Of(err) {
-	case errkind.DNS:
-		return 1100
-	case errkind.Timeout:
-		return 1050
-	case errkind.Refused:
-		return 1212
-	case errkind.Reset:
-		return 1220
-	case errkind.Dial, errkind.PortsExhausted:
-		return 1210
-	case errkind.TLS:
-		var unknown *tls.CertificateVerificationError
-		if errors.As(err, &unknown) {
-			return 1310
-		}
-		return 1300
+	if _, unknown := errors.AsType[*tls.CertificateVerificationError](err); unknown && errkind.Of(err) == errkind.TLS {
+		return 1310
 	}
-	return 1000
+	return cmp.Or(errorCodes[errkind.Of(err)], 1000)
 }

@@ -46,27 +46,13 @@ func (v *vu) newBuffer(content []byte) sobek.Value { return v.rt.ToValue(v.rt.Ne
 // promise is settled by what a function returns or throws.
 func (v *vu) promise(of func() sobek.Value) sobek.Value {
 	p, resolve, reject := v.rt.NewPromise()
-	value, err := v.try(of)
-	if err != nil {
-		_ = reject(err)
+	var value sobek.Value
+	if thrown := v.rt.Try(func() { value = of() }); thrown != nil {
+		_ = reject(thrown.Value())
 	} else {
 		_ = resolve(value)
 	}
 	return v.rt.ToValue(p)
-}
-
-// try returns what a function throws as a value.
-func (v *vu) try(of func() sobek.Value) (value, thrown sobek.Value) {
-	defer func() {
-		if caught := recover(); caught != nil {
-			e, ok := caught.(*sobek.Object)
-			if !ok {
-				panic(caught)
-			}
-			thrown = e
-		}
-	}()
-	return of(), nil
 }
 
 // buffer are the bytes of an ArrayBuffer or a view; text has none here.

@@ -50,8 +50,6 @@ type webKey struct {
 	extractable bool
 }
 
-const ofKey = "__key"
-
 // keyObject is a key as scripts see it.
 func (v *vu) keyObject(k *webKey) *sobek.Object {
 	kind := "secret"
@@ -66,7 +64,7 @@ func (v *vu) keyObject(k *webKey) *sobek.Object {
 		algorithm["hash"] = v.object(exports{"name": k.hash.String()})
 	}
 	o := v.object(exports{"type": kind, "extractable": k.extractable, "algorithm": v.object(algorithm), "usages": k.usages})
-	_ = o.DefineDataProperty(ofKey, v.rt.ToValue(k), sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_FALSE)
+	v.hide(o, k)
 	return o
 }
 
@@ -83,13 +81,11 @@ func (v *vu) keyFor(usage string, call sobek.FunctionCall) *webKey {
 }
 
 func (v *vu) key(what string, value sobek.Value) *webKey {
-	if o, ok := value.(*sobek.Object); ok && o.Get(ofKey) != nil {
-		if k, ok := o.Get(ofKey).Export().(*webKey); ok {
-			return k
-		}
+	k, ok := hiddenIn[*webKey](value)
+	if !ok {
+		v.throw("%s: the key was not made by importKey, generateKey or deriveKey", what)
 	}
-	v.throw("%s: the key was not made by importKey, generateKey or deriveKey", what)
-	return nil
+	return k
 }
 
 // webHash is named by text or by an object with a name.
@@ -118,13 +114,13 @@ func (v *vu) newKey(what string, algorithm, extractable, usages sobek.Value) *we
 		v.throw("%s: the algorithm is %q; expected %s", what, v.named(algorithm), strings.Join(names, ", "))
 	}
 	k.algorithm = names[at]
-	of := webAlgorithms[k.algorithm]
+	known := webAlgorithms[k.algorithm]
 	if err := v.rt.ExportTo(usages, &k.usages); err != nil {
-		v.throw("%s: the usages are %s; expected an array of %s", what, harmless(usages), strings.Join(of.usages, ", "))
+		v.throw("%s: the usages are %s; expected an array of %s", what, harmless(usages), strings.Join(known.usages, ", "))
 	}
 	for _, usage := range k.usages {
-		if !slices.Contains(of.usages, usage) {
-			v.throw("%s: a usage is %q; expected %s", what, usage, strings.Join(of.usages, ", "))
+		if !slices.Contains(known.usages, usage) {
+			v.throw("%s: a usage is %q; expected %s", what, usage, strings.Join(known.usages, ", "))
 		}
 	}
 	if o, ok := algorithm.(*sobek.Object); ok && o.Get("hash") != nil {

@@ -218,7 +218,7 @@ func (w *webSocket) sendValue(call sobek.FunctionCall) sobek.Value {
 		w.must(w.send(true, []byte(text)))
 		return sobek.Undefined()
 	}
-	data, ok := w.v.bytesOf(value)
+	data, ok := w.v.raw(value)
 	if !ok {
 		w.v.throw("send takes text, an ArrayBuffer or a view of one")
 	}

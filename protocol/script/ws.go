@@ -103,7 +103,7 @@ func (s *blockingSocket) object() *sobek.Object {
 		"sendBinary": func(value sobek.Value) {
 			data, ok := []byte(nil), false
 			if isObject(value) {
-				data, ok = s.v.bytesOf(value)
+				data, ok = s.v.raw(value)
 			}
 			if !ok {
 				s.v.throw("sendBinary takes an ArrayBuffer or a view of one")

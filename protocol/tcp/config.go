@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 
 	"contend/load"
@@ -126,23 +127,14 @@ func (e *Escaped) UnmarshalText(text []byte) error {
 
 // escape reads what follows a backslash. Size 0 means that it is not an escape.
 func escape(text string) (b byte, size int) {
-	if text == "" {
+	if text == "" || !strings.Contains(`rntx\`, text[:1]) {
 		return 0, 0
 	}
-	if i := strings.IndexByte(`rnt\`, text[0]); i >= 0 {
-		return "\r\n\t\\"[i], 1
-	}
-	if text[0] != 'x' || len(text) < 3 {
+	c, _, rest, err := strconv.UnquoteChar(`\`+text, 0)
+	if err != nil {
 		return 0, 0
 	}
-	for _, c := range []byte(text[1:3]) {
-		digit := strings.IndexByte("0123456789abcdef", c|0x20)
-		if c < '0' || digit < 0 || digit > 9 && c < 'A' {
-			return 0, 0
-		}
-		b = b<<4 | byte(digit)
-	}
-	return b, 3
+	return byte(c), len(text) - len(rest)
 }
 
 // MarshalText returns a text form.
