@@ -67,7 +67,7 @@ func TestFindGroup(t *testing.T) {
 			}
 			g, err := findGroup(root, anID)
 			if tt.used == 0 {
-				contains(t, err, tt.want)
+				testenv.Says(t, err, tt.want)
 				return
 			}
 			testenv.Must(t, err)
@@ -274,7 +274,7 @@ func TestContainerOfKilledClient(t *testing.T) {
 		testenv.Eventually(t, "what is in it runs in time", func() bool { // one that begins after its client was killed is nobody's
 			cfg.StartTimeout *= 2
 			_, err := Start(t.Context(), cfg)
-			contains(t, err, "not ready after")
+			testenv.Says(t, err, "not ready after")
 			return strings.Contains(fmt.Sprint(err), "ignoring")
 		})
 		if left := inGroup(filepath.Join(folder, string(must(os.ReadFile(id))))); slices.ContainsFunc(left, func(pid int) bool { return !gone(pid) }) {
@@ -348,9 +348,9 @@ func TestClientIsNotSampled(t *testing.T) {
 				must(0, os.WriteFile(id, []byte("none"), 0o600))
 			}
 			_, err := s.Sample()
-			contains(t, err, tt.want)
+			testenv.Says(t, err, tt.want)
 			_, err = s.Counters(perf.PageFaults)
-			contains(t, err, tt.want)
+			testenv.Says(t, err, tt.want)
 		})
 	}
 }

@@ -93,11 +93,11 @@ func TestCheckContainer(t *testing.T) {
 			t.Error(err)
 		}
 		if tt.want != "" {
-			contains(t, err, tt.want)
+			testenv.Says(t, err, tt.want)
 		}
 	}
 	_, err := Start(t.Context(), Config{Command: docker, Port: 8080})
-	contains(t, err, "port 8080 of a container")
+	testenv.Says(t, err, "port 8080 of a container")
 }
 
 // A published port accepts connections before the server in the container listens.
@@ -121,7 +121,7 @@ func TestPublishedPort(t *testing.T) {
 		err := ask(t.Context())
 		if i == 0 {
 			testenv.Eventually(t, "it hangs up in time", func() bool { err = ask(t.Context()); return err != nil })
-			contains(t, err, "published, and nobody listens behind it")
+			testenv.Says(t, err, "published, and nobody listens behind it")
 		} else if err != nil {
 			t.Errorf("connection %d: %v", i+1, err)
 		}

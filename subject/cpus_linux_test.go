@@ -47,7 +47,7 @@ func TestCPUsThatCannotBeUsed(t *testing.T) {
 	usable := usableCPUs(t)[0]
 	cfg.CPUs = []int{-1, usable, 5000}
 	_, err := Start(t.Context(), cfg)
-	contains(t, err, fmt.Sprintf("cpus: [-1 5000] of [-1 %d 5000] cannot be used here, possible are [", usable))
+	testenv.Says(t, err, fmt.Sprintf("cpus: [-1 5000] of [-1 %d 5000] cannot be used here, possible are [", usable))
 }
 
 // What a subject waits for CPUs does not count against its time to start: here four loops of its own
@@ -60,5 +60,5 @@ func TestStartCountsNoWaitForCPUs(t *testing.T) {
 	started(t, cfg)
 	cfg.Command[2] = strings.NewReplacer("while :; do :; done", "sleep 600", "sleep 3", "sleep 600").Replace(late)
 	_, err := Start(t.Context(), cfg)
-	contains(t, err, "not ready after 2s", "nobody listens")
+	testenv.Says(t, err, "not ready after 2s", "nobody listens")
 }

@@ -102,7 +102,7 @@ func TestStopEndsTheFamily(t *testing.T) {
 
 func TestNobodyIsLeftBehind(t *testing.T) {
 	_, err := Start(t.Context(), with(role("orphan"), Ready{Log: "never"}))
-	contains(t, err, "exit status 4", "\tpids ")
+	testenv.Says(t, err, "exit status 4", "\tpids ")
 	for _, pid := range pids(t, err.Error()) {
 		if !gone(pid) {
 			t.Errorf("process %d outlived the subject", pid)

@@ -53,7 +53,7 @@ func TestParseSockets(t *testing.T) {
 	for _, tt := range tests {
 		got, err := parseSockets(tt.table)
 		if tt.err != "" {
-			contains(t, err, tt.err)
+			testenv.Says(t, err, tt.err)
 		} else if err != nil || !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, %v, want %v", tt.name, got, err, tt.want)
 		}
@@ -203,7 +203,7 @@ func TestNobodyToBeCountedListens(t *testing.T) {
 		"127.0.0.1:no-such":    "no-such",
 	} {
 		_, err := Listening(t.Context(), addr)
-		contains(t, err, "server at "+addr, want)
+		testenv.Says(t, err, "server at "+addr, want)
 	}
 }
 
@@ -225,7 +225,7 @@ func activate(args []string) {
 func TestSocketActivation(t *testing.T) {
 	waiting := started(t, with(role("activate", "{{addr}}"), Ready{Log: "listening"}))
 	_, err := Listening(t.Context(), waiting.Addr(""))
-	contains(t, err, ": only systemd, which has not started the server yet, listens there")
+	testenv.Says(t, err, ": only systemd, which has not started the server yet, listens there")
 	s := started(t, with(role("activate", "{{addr}}", "server"), Ready{Log: "listening"}))
 	server := pids(t, s.stdout.text())[0]
 	if found, err := Listening(t.Context(), s.Addr("")); err != nil || found.PID != server {
@@ -247,7 +247,7 @@ func TestListeningUnseen(t *testing.T) {
 		_, err := Listening(t.Context(), s.Addr(""))
 		refusal <- err
 	}()
-	contains(t, <-refusal, "a process of user 0 listens there, which this user may not look into")
+	testenv.Says(t, <-refusal, "a process of user 0 listens there, which this user may not look into")
 }
 
 // The workers of a server are part of it, and its parent, and we, are not.
@@ -286,7 +286,7 @@ func TestForeignSample(t *testing.T) {
 func TestForwarders(t *testing.T) {
 	s := started(t, with(role("forward", "{{addr}}"), Ready{Log: "listening"}))
 	_, err := Listening(t.Context(), s.Addr(""))
-	contains(t, err, ": only docker-proxy, behind which the server is, listens there")
+	testenv.Says(t, err, ": only docker-proxy, behind which the server is, listens there")
 }
 
 // forward listens as Docker does for a container.

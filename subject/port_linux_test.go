@@ -93,17 +93,17 @@ func TestFixedPortOfOtherPrograms(t *testing.T) {
 func TestFixedPortMistakes(t *testing.T) {
 	port := testenv.HeldPort(t)
 	_, err := Start(t.Context(), insisting(port, Config{Command: []string{"no-such-program"}}))
-	contains(t, err, "no-such-program", "executable file not found")
+	testenv.Says(t, err, "no-such-program", "executable file not found")
 	_, err = Start(t.Context(), insisting(port, Config{Command: []string{"./no-such-program"}, Dir: t.TempDir()}))
-	contains(t, err, "fork/exec ./no-such-program: no such file or directory")
+	testenv.Says(t, err, "fork/exec ./no-such-program: no such file or directory")
 	_, err = Start(t.Context(), insisting(port, role("fail")))
-	contains(t, err, "not ready", "exit status")
+	testenv.Says(t, err, "not ready", "exit status")
 	everywhere, err := net.Listen("tcp", ":0")
 	testenv.Must(t, err)
 	defer everywhere.Close()
 	_, taken, _ := net.SplitHostPort(everywhere.Addr().String())
 	_, err = Start(t.Context(), insisting(taken, role("hang")))
-	contains(t, err, "port "+taken+" is free on no address")
+	testenv.Says(t, err, "port "+taken+" is free on no address")
 }
 
 // A server that is not ready is reported to listen at another address, with what it was

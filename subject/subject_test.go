@@ -45,18 +45,6 @@ func ended(t *testing.T, s *Subject) {
 	}
 }
 
-func contains(t *testing.T, err error, parts ...string) {
-	t.Helper()
-	if err == nil {
-		t.Fatalf("no error, want one with %q", parts)
-	}
-	for _, part := range parts {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("error lacks %q:\n%v", part, err)
-		}
-	}
-}
-
 func TestReady(t *testing.T) {
 	tests := []struct {
 		name string
@@ -181,7 +169,7 @@ func TestStartFails(t *testing.T) {
 			if s != nil {
 				t.Error("a subject in spite of the error")
 			}
-			contains(t, err, test.want...)
+			testenv.Says(t, err, test.want...)
 			if err != nil && strings.Contains(err.Error(), "line 11\n") {
 				t.Errorf("more than %d lines:\n%v", tailLines, err)
 			}
@@ -285,7 +273,7 @@ func TestDiesInMidRun(t *testing.T) {
 	process := must(os.FindProcess(s.PID()))
 	testenv.Must(t, process.Kill())
 	ended(t, s)
-	contains(t, s.Err(), "server log: exited on its own: signal: killed", "listening on port 7")
+	testenv.Says(t, s.Err(), "server log: exited on its own: signal: killed", "listening on port 7")
 	var exit *exec.ExitError
 	if !errors.As(s.Err(), &exit) {
 		t.Errorf("%T hides the exit status", s.Err())

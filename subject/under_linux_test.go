@@ -24,5 +24,5 @@ func TestUnder(t *testing.T) {
 
 func TestContainersRunUnderNothing(t *testing.T) {
 	_, err := Start(t.Context(), Config{Command: []string{"docker", "run", "image"}, Under: []string{"/usr/bin/valgrind"}})
-	contains(t, err, "docker starts the server from its daemon, where valgrind does not see it")
+	testenv.Says(t, err, "docker starts the server from its daemon, where valgrind does not see it")
 }

@@ -1,8 +1,11 @@
 package testenv
 
+import "strings"
+
 // A T is a test, also one of package rapid.
 type T interface {
 	Helper()
+	Errorf(string, ...any)
 	Fatal(...any)
 }
 
@@ -11,5 +14,15 @@ func Must(t T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Says wants an error with all of these words.
+func Says(t T, err error, words ...string) {
+	t.Helper()
+	for _, part := range words {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("the error is %v, want %q in it", err, part)
+		}
 	}
 }

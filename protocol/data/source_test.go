@@ -144,9 +144,7 @@ func TestSourceMistakes(t *testing.T) {
 		{&data.Source{Rows: rows, Order: data.PerVU}, "row_order is per-vu with 0 callers"},
 		{&data.Source{Order: 7}, "row_order is Order(7); expected sequential, per-vu or random"},
 	} {
-		if err := tt.give.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("got %v, want %s", err, tt.want)
-		}
+		testenv.Says(t, tt.give.Validate(), tt.want)
 	}
 	source := &data.Source{Rows: rows, Order: data.PerVU, VUs: 3}
 	for _, vu := range []int{-1, 3} {

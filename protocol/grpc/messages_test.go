@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"contend/internal/testenv"
 )
 
 func TestSplitMessages(t *testing.T) {
@@ -99,8 +101,6 @@ func TestMistakeInSequence(t *testing.T) {
 		{`[[{}]]`, "chat.Item"},
 	} {
 		_, err := New(t.Context(), chat(address, "Collect", test.data))
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v, want %q in it", test.data, err, test.want)
-		}
+		testenv.Says(t, err, test.want)
 	}
 }

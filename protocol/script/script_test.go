@@ -104,11 +104,7 @@ func refuses(t testing.TB, c Config, want ...string) {
 	if err == nil {
 		_, err = New(t.Context(), c, wire.Surroundings{})
 	}
-	for _, words := range want {
-		if err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("the error is %v, want %q in it", err, words)
-		}
-	}
+	testenv.Says(t, err, want...)
 }
 
 // cameTo wants n iterations to be completed, or to fail by a cause, with a detail in the example.

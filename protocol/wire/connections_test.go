@@ -3,6 +3,8 @@ package wire
 import (
 	"strings"
 	"testing"
+
+	"contend/internal/testenv"
 )
 
 func TestParseConnections(t *testing.T) {
@@ -37,9 +39,7 @@ func TestConnectionsCheck(t *testing.T) {
 		t.Errorf("shared without a number: %v, a pool of %d", c.Check(), c.Pool())
 	}
 	for _, c := range []Connections{{PerVU, 2}, {PerIteration, 1}, {Shared, -1}, {7, 0}, {-1, 0}} {
-		if err := c.Check(); err == nil || !strings.Contains(err.Error(), c.String()) {
-			t.Errorf("%+v: %v", c, err)
-		}
+		testenv.Says(t, c.Check(), c.String())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/setting"
 )
 
@@ -11,14 +12,9 @@ import (
 // setting, and which does not tell what is secret: the word secret.
 func Mistakes(t testing.TB, err error, want ...string) {
 	t.Helper()
+	testenv.Says(t, err, want...)
 	if err == nil {
-		t.Errorf("no error, want %q", want)
 		return
-	}
-	for _, part := range want {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q does not say %q", err, part)
-		}
 	}
 	for _, m := range setting.Mistakes(err) {
 		if m.Setting.Name == "" {

@@ -1,11 +1,16 @@
 package wiretest
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
+	"net"
+	"net/http"
 	"testing"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/setting"
 )
@@ -60,5 +65,44 @@ func TestErrs(t *testing.T) {
 		if c.errors != tt.want {
 			t.Errorf("%v, %v of %v: %d complaints, want %d", tt.out, tt.err, tt.kinds, c.errors, tt.want)
 		}
+	}
+}
+
+// A server answers as often as it says over one connection.
+func TestServers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		serve func(net.Conn)
+		want  int
+	}{
+		"answering": {Answering(OK), 5}, "one by one": {OneByOne(0), 5}, "forgetful": {Forgetful(3, func(net.Conn) {}), 3}, "limited": {Limited(3), 3},
+	} {
+		conn, err := net.Dial("tcp", Listen(t, tt.serve))
+		testenv.Must(t, err)
+		defer conn.Close()
+		answers := 0
+		for from := bufio.NewReader(conn); answers < 5; answers++ {
+			_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+			answer, err := http.ReadResponse(from, nil)
+			if err != nil {
+				break
+			}
+			_, _ = io.Copy(io.Discard, answer.Body)
+		}
+		if answers != tt.want {
+			t.Errorf("%s: %d answers, want %d", name, answers, tt.want)
+		}
+	}
+}
+
+// A run says which engine drove it, and what it counted.
+func TestOver(t *testing.T) {
+	target := load.Func(func(context.Context) (load.Outcome, error) { return load.Outcome{Status: 200, BodyIn: 3}, nil })
+	c := &counting{TB: t}
+	r := Over(c, load.Goroutines, target, load.Plan{VUs: 1, Iterations: 2})
+	if a := AccountOf(r); c.errors != 0 || a.Completed != 2 || a.BodyIn != 6 || a.Statuses[200] != 2 {
+		t.Errorf("%d complaints, counted %+v", c.errors, a)
+	}
+	if By(c, load.EventLoop, target, load.Plan{VUs: 1, Iterations: 2}); c.errors != 1 {
+		t.Errorf("%d complaints about another engine, want 1", c.errors)
 	}
 }
