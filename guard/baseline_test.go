@@ -9,20 +9,22 @@ import (
 // no Close. A design must not look slow, or fast, for what surrounds it.
 
 // bareMutex is lock, add, unlock.
-func bareMutex(*testing.B) arm {
+func bareMutex(*testing.B) func(*testing.PB) {
 	var (
 		mu    sync.Mutex
 		value int64
 	)
-	return func() {
-		mu.Lock()
-		value++
-		mu.Unlock()
+	return func(pb *testing.PB) {
+		for pb.Next() {
+			mu.Lock()
+			value++
+			mu.Unlock()
+		}
 	}
 }
 
 // bareInputQ is the published queue: a channel of any, a reply channel per call.
-func bareInputQ(b *testing.B) arm {
+func bareInputQ(b *testing.B) func(*testing.PB) {
 	type increment struct {
 		by    int64
 		reply chan int64
@@ -43,9 +45,11 @@ func bareInputQ(b *testing.B) arm {
 		}
 	}()
 	b.Cleanup(func() { close(in); <-stopped })
-	return func() {
-		reply := make(chan int64, 1)
-		in <- increment{1, reply}
-		<-reply
+	return func(pb *testing.PB) {
+		for pb.Next() {
+			reply := make(chan int64, 1)
+			in <- increment{1, reply}
+			<-reply
+		}
 	}
 }

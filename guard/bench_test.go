@@ -3,6 +3,8 @@ package guard_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"contend/guard"
@@ -11,12 +13,16 @@ import (
 // BenchmarkAdd is the cost of one addition, for as many goroutines at a time as
 // there are Ps and for a hundred on each.
 func BenchmarkAdd(b *testing.B) {
+	arms := map[string]func(*testing.B) func(*testing.PB){"bare-mutex": bareMutex, "bare-inputq": bareInputQ}
 	for _, d := range guard.Designs() {
+		arms[d.Name] = func(b *testing.B) func(*testing.PB) { return adding(b, d) }
+	}
+	for _, name := range slices.Sorted(maps.Keys(arms)) {
 		for _, perP := range []int{1, 100} {
-			b.Run(fmt.Sprintf("%s/goroutines-per-P=%d", d.Name, perP), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/goroutines-per-P=%d", name, perP), func(b *testing.B) {
 				b.ReportAllocs()
 				b.SetParallelism(perP)
-				b.RunParallel(adding(b, d))
+				b.RunParallel(arms[name](b))
 			})
 		}
 	}
