@@ -2,24 +2,18 @@ package loop
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"net"
 	"slices"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/pace"
 )
 
-func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "24") // these tests wait more than they compute
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { testenv.Main(m, 24) }
 
 func TestClosedModel(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {

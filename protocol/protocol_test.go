@@ -134,9 +134,7 @@ func TestTargetsOverride(t *testing.T) {
 	if over.URL() != "http://b/" || over.Get("method") != "PUT" || over.Get("header") != "" || below.Get("header") != "A: b" {
 		t.Errorf("%v over %v", over, below)
 	}
-	if err := over.Validate(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, over.Validate())
 }
 
 // A mistake knows where its value was given, whichever layer gave it.
@@ -186,9 +184,7 @@ func TestConnectionFieldsAreRefused(t *testing.T) {
 		}
 	}
 	allowed := At("https://h/").With("http", "2").With("header", "TE: trailers", "Content-Length: 1").With("data", "x")
-	if err := allowed.Validate(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, allowed.Validate())
 }
 
 func TestOpen(t *testing.T) {

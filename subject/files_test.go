@@ -22,9 +22,7 @@ func TestFilesAreWrittenAndRemoved(t *testing.T) {
 	if plain, err := os.ReadFile(dir + "/b"); string(plain) != "plain" {
 		t.Errorf("%q, %v", plain, err)
 	}
-	if err := s.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, s.Stop(t.Context()))
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("the folder is still there: %v", err)
 	}

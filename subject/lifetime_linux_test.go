@@ -76,9 +76,7 @@ func TestHeadless(t *testing.T) {
 	if sample, err := s.Sample(); err != nil || sample.Threads < 2*len(family) {
 		t.Errorf("%+v, %v, want the threads of %v", sample, err, family)
 	}
-	if err := s.Stop(testContext()); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, s.Stop(testContext()))
 	for _, pid := range family {
 		waitGone(t, pid)
 	}

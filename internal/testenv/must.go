@@ -1,6 +1,19 @@
 package testenv
 
-import "strings"
+import (
+	"flag"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// Main runs tests that wait more than they compute, so many at a time, and wants no goroutine to be left.
+func Main(m *testing.M, parallel int) {
+	_ = flag.Set("test.parallel", strconv.Itoa(parallel))
+	goleak.VerifyTestMain(m)
+}
 
 // A T is a test, also one of package rapid.
 type T interface {

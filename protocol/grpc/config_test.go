@@ -89,7 +89,7 @@ func TestCheckMetadata(t *testing.T) {
 // A mistake in the configuration is found before the server is asked where
 // that is possible, and names what is wrong.
 func TestMistakes(t *testing.T) {
-	address, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
+	address := counterAt(t, nil)
 	for _, test := range []struct {
 		name  string
 		alter func(*Config)
@@ -145,7 +145,7 @@ func TestImportPaths(t *testing.T) {
 		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		testenv.Must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	address, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
+	address := counterAt(t, nil)
 	cfg := config(address, wire.Shared)
 	cfg.ProtoFiles, cfg.ImportPaths = []string{"api/counter.proto"}, []string{folder}
 	outcome, err := newVU(t, open(t, cfg), 0).Do(t.Context())

@@ -216,9 +216,7 @@ func TestDirectConcurrently(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, c.Close())
 	if len(s.seen) != 8 || s.seen[0].Get("user-agent")[0] != "contend" {
 		t.Errorf("the server has seen %d calls", len(s.seen))
 	}

@@ -147,9 +147,7 @@ func TestLoopDetail(t *testing.T) {
 	for _, test := range []struct{ give, want string }{
 		{"plain", "plain"}, {"50% of ä\n", "50% of ä\n"}, {strings.Repeat("x", 2*maxDetail), strings.Repeat("x", maxDetail)},
 	} {
-		server := newCounterServer(t)
-		server.hook = func(context.Context) error { return status.Error(codes.Aborted, test.give) }
-		address, _ := server.start(t, "127.0.0.1:0", noReflection)
+		address := counterAt(t, func(context.Context) error { return status.Error(codes.Aborted, test.give) })
 		var mu sync.Mutex
 		var details []string
 		plan := iterations(3, 9)

@@ -93,7 +93,7 @@ func asBytes(messages []json.RawMessage) [][]byte {
 
 // A mistake in one of many messages says which.
 func TestMistakeInSequence(t *testing.T) {
-	address, _ := newChatServer(t).start(t, "127.0.0.1:0", noReflection)
+	address := chatAt(t, nil)
 	for _, test := range []struct{ data, want string }{
 		{`{"value": 1} {"valu": 2}`, "message 2 of 2"},
 		{`[{"value": 1}, {"value": "x"}, {}]`, "message 2 of 3"},

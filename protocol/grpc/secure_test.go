@@ -73,16 +73,14 @@ func TestSecrets(t *testing.T) {
 // Metadata is sent with every stream; binary values arrive as they are.
 func TestStreamMetadata(t *testing.T) {
 	for _, method := range []string{"Collect", "List", "Talk"} {
-		server := newChatServer(t)
-		server.hook = func(stream grpc.ServerStream) error {
+		address := chatAt(t, func(stream grpc.ServerStream) error {
 			md, _ := metadata.FromIncomingContext(stream.Context())
 			if !slices.Equal(md.Get("tenant"), []string{"a", "b"}) || !slices.Equal(md.Get("trace-bin"), []string{"\x00\xff"}) ||
 				!slices.Equal(md.Get("authorization"), []string{"Basic dTpw"}) {
 				return fmt.Errorf("metadata %v", md)
 			}
 			return nil
-		}
-		address, _ := server.start(t, "127.0.0.1:0", noReflection)
+		})
 		cfg := chat(address, method, `{"value": 1}`)
 		cfg.Metadata = map[string][]string{"tenant": {"a", "b"}, "trace-bin": {"\x00\xff"}, "authorization": {"Basic dTpw"}}
 		if out, err := newVU(t, open(t, cfg), 0).Do(t.Context()); err != nil || out.Failed {
@@ -93,7 +91,7 @@ func TestStreamMetadata(t *testing.T) {
 
 // {text: n characters}, n from 128 to 16383, is n + 3 bytes.
 func TestMaxMessage(t *testing.T) {
-	address, _ := newChatServer(t).start(t, "127.0.0.1:0", noReflection)
+	address := chatAt(t, nil)
 	cfg := chat(address, "Talk", fmt.Sprintf(`{"text": %q}`, strings.Repeat("x", 1000)))
 	for _, test := range []struct {
 		limit int

@@ -114,6 +114,23 @@ func (s *counterServer) start(t testing.TB, address string, kind reflectionKind,
 	return start(t, address, s.desc(), s.file, kind, options...)
 }
 
+// counterAt and chatAt serve with a hook.
+func counterAt(t testing.TB, hook func(context.Context) error) string {
+	t.Helper()
+	s := newCounterServer(t)
+	s.hook = hook
+	address, _ := s.start(t, "127.0.0.1:0", noReflection)
+	return address
+}
+
+func chatAt(t testing.TB, hook func(grpc.ServerStream) error) string {
+	t.Helper()
+	s := newChatServer(t)
+	s.hook = hook
+	address, _ := s.start(t, "127.0.0.1:0", noReflection)
+	return address
+}
+
 func start(t testing.TB, address string, desc *grpc.ServiceDesc, file protoreflect.FileDescriptor, kind reflectionKind, with ...grpc.ServerOption) (string, *grpc.Server) {
 	t.Helper()
 	server := grpc.NewServer(with...)

@@ -14,15 +14,13 @@ import (
 
 // sevenUnanswered starts a server that never answers its first seven calls.
 func sevenUnanswered(t *testing.T) string {
-	server := newCounterServer(t)
 	var asked atomic.Int64
-	server.hook = func(ctx context.Context) error {
+	address := counterAt(t, func(ctx context.Context) error {
 		if asked.Add(1) <= 7 {
 			<-ctx.Done()
 		}
 		return nil
-	}
-	address, _ := server.start(t, "127.0.0.1:0", noReflection)
+	})
 	return address
 }
 

@@ -195,14 +195,12 @@ func TestStreamStatus(t *testing.T) {
 	for _, method := range []string{"Collect", "List", "Talk"} {
 		for _, headers := range []bool{false, true} {
 			t.Run(fmt.Sprint(method, headers), func(t *testing.T) {
-				server := newChatServer(t)
-				server.hook = func(stream grpc.ServerStream) error {
+				address := chatAt(t, func(stream grpc.ServerStream) error {
 					if headers {
 						stream.SendHeader(metadata.Pairs("a", "b"))
 					}
 					return status.Error(codes.ResourceExhausted, long)
-				}
-				address, _ := server.start(t, "127.0.0.1:0", noReflection)
+				})
 				cfg := chat(address, method, `{"value": 1}`)
 				for _, expect := range []codes.Code{codes.OK, codes.ResourceExhausted} {
 					cfg.ExpectCode = int(expect)
@@ -334,14 +332,12 @@ func TestDeadline(t *testing.T) {
 // callWithin makes a call that only the end of its time ends. The server says how long that is.
 func callWithin(t *testing.T, method string, timeout, deadline time.Duration, told chan<- time.Duration) (load.Outcome, error) {
 	t.Helper()
-	server := newChatServer(t)
-	server.hook = func(stream grpc.ServerStream) error {
+	address := chatAt(t, func(stream grpc.ServerStream) error {
 		at, _ := stream.Context().Deadline()
 		told <- time.Until(at)
 		<-stream.Context().Done()
 		return status.FromContextError(stream.Context().Err()).Err()
-	}
-	address, _ := server.start(t, "127.0.0.1:0", noReflection)
+	})
 	cfg := chat(address, method, `{"value": 1}`)
 	cfg.Deadline = deadline
 	vu := newVU(t, open(t, cfg), 0)

@@ -3,13 +3,11 @@ package grpc
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -23,10 +21,7 @@ import (
 	"contend/protocol/wire/wiretest"
 )
 
-func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "24") // these tests wait more than they compute
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { testenv.Main(m, 24) }
 
 func config(address string, mode wire.Sharing) Config {
 	return Config{
@@ -138,15 +133,13 @@ func TestWrongAnswers(t *testing.T) {
 		for _, mode := range modes() {
 			for _, headers := range []bool{false, true} {
 				t.Run(fmt.Sprint(code, wire.Connections{Sharing: mode}, headers), func(t *testing.T) {
-					server := newCounterServer(t)
-					server.hook = func(ctx context.Context) error {
+					address := counterAt(t, func(ctx context.Context) error {
 						if !headers {
 							return status.Error(code, "error reading from server: EOF")
 						}
 						_ = grpc.SendHeader(ctx, metadata.Pairs("a", "b"))
 						return status.Error(code, "full")
-					}
-					address, _ := server.start(t, "127.0.0.1:0", noReflection)
+					})
 					outcome, err := newVU(t, open(t, config(address, mode)), 0).Do(t.Context())
 					if err != nil || !outcome.Failed || outcome.Status != int(code) {
 						t.Errorf("got %+v, %v; want a wrong answer with status %d", outcome, err, code)
@@ -158,7 +151,7 @@ func TestWrongAnswers(t *testing.T) {
 }
 
 func TestExpectCode(t *testing.T) {
-	address, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
+	address := counterAt(t, nil)
 	cfg := config(address, wire.Shared)
 	cfg.Data, cfg.ExpectCode = []byte(`{"value": 0}`), int(codes.InvalidArgument)
 	got := overBoth(t, cfg, iterations(2, 6))
@@ -214,10 +207,9 @@ func TestTimeout(t *testing.T) {
 	const timeout = 50 * time.Millisecond
 	for _, mode := range modes() {
 		t.Run(wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
-			server := newCounterServer(t)
 			var mu sync.Mutex
 			slow := true
-			server.hook = func(ctx context.Context) error {
+			address := counterAt(t, func(ctx context.Context) error {
 				mu.Lock()
 				wait := slow
 				mu.Unlock()
@@ -226,8 +218,7 @@ func TestTimeout(t *testing.T) {
 					return status.FromContextError(ctx.Err()).Err()
 				}
 				return nil
-			}
-			address, _ := server.start(t, "127.0.0.1:0", noReflection)
+			})
 			vu := newVU(t, open(t, config(address, mode)), 0)
 			vu.(load.TimeoutSetter).SetTimeout(timeout)
 			start := time.Now()
@@ -250,12 +241,10 @@ func TestTimeout(t *testing.T) {
 func TestCancel(t *testing.T) {
 	for _, mode := range modes() {
 		t.Run(wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
-			server := newCounterServer(t)
-			server.hook = func(ctx context.Context) error {
+			address := counterAt(t, func(ctx context.Context) error {
 				<-ctx.Done()
 				return nil
-			}
-			address, _ := server.start(t, "127.0.0.1:0", noReflection)
+			})
 			vu := newVU(t, open(t, config(address, mode)), 0)
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(20*time.Millisecond, cancel)

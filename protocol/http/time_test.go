@@ -142,9 +142,7 @@ func TestADialThatHangsDelaysTheStartOnce(t *testing.T) {
 			if took := time.Since(start); errkind.Of(err) != errkind.Timeout || took != 2*time.Second {
 				t.Errorf("Do of %d: %v after %v", id, err, took)
 			}
-			if err := v.Close(); err != nil {
-				t.Error(err)
-			}
+			testenv.Must(t, v.Close())
 		}
 	})
 }

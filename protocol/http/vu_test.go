@@ -3,7 +3,6 @@ package http
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -15,18 +14,14 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
 
-func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "24") // these tests wait more than they compute
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { testenv.Main(m, 24) }
 
 func newTestVU(t testing.TB, c Config) *vu {
 	t.Helper()

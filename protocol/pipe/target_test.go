@@ -59,9 +59,7 @@ func TestEveryRungMovesAllItems(t *testing.T) {
 					t.Errorf("%+v: %+v, %v, want %+v", c, outcome, err, want)
 				}
 			}
-			if err := v.Close(); err != nil {
-				t.Error(err)
-			}
+			testenv.Must(t, v.Close())
 		}
 	}
 }
@@ -89,9 +87,7 @@ func TestPrinting(t *testing.T) {
 	if want := (load.Outcome{Ops: 12, BytesOut: 222}); !reflect.DeepEqual(outcome, want) || err != nil {
 		t.Errorf("%+v, %v, want %+v", outcome, err, want)
 	}
-	if err := v.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, v.Close())
 }
 
 func TestPrintingToAProcessThatQuits(t *testing.T) {
@@ -101,9 +97,7 @@ func TestPrintingToAProcessThatQuits(t *testing.T) {
 			t.Errorf("%v is of kind %s, want %s", err, errkind.Of(err), errkind.Reset)
 		}
 	}
-	if err := v.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, v.Close())
 }
 
 // A full pipe blocks both sides: only the interruption releases them.
@@ -168,9 +162,7 @@ func TestDefaultItems(t *testing.T) {
 		if v.shares[0] != uint64(tt.want) {
 			t.Errorf("%+v: %d items, want %d", tt.config, v.shares[0], tt.want)
 		}
-		if err := v.Close(); err != nil {
-			t.Error(err)
-		}
+		testenv.Must(t, v.Close())
 	}
 }
 

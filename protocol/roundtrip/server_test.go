@@ -2,7 +2,6 @@ package roundtrip
 
 import (
 	"crypto/tls"
-	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -12,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/quic-go/quic-go/http3"
-	"go.uber.org/goleak"
 
 	"contend/internal/testenv"
 	"contend/load"
@@ -20,10 +18,7 @@ import (
 	"contend/protocol/wire/wiretest"
 )
 
-func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { testenv.Main(m, 8) }
 
 // A way is one of the ways to speak.
 type way struct {

@@ -226,9 +226,7 @@ func TestInterruptedIterations(t *testing.T) {
 			if r.Accounted() != r.Planned || r.Unfinished == 0 || r.Completed+r.Failed+r.ErroredTotal() != 0 {
 				t.Errorf("%s: %d planned, %d unfinished, %v, %v: %v", body, r.Planned, r.Unfinished, r.Errored, r.Faults, err)
 			}
-			if err := target.Close(); err != nil {
-				t.Error(err)
-			}
+			testenv.Must(t, target.Close())
 			cancel()
 		}
 	}

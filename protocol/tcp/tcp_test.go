@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -15,8 +14,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"contend/errkind"
 	"contend/internal/testenv"
@@ -28,10 +25,7 @@ import (
 	"contend/setting"
 )
 
-func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { testenv.Main(m, 8) }
 
 // overBothEngines calls test for each engine that this system has.
 func overBothEngines(t *testing.T, test func(t *testing.T, run func(Config, load.Plan) *load.Result)) {

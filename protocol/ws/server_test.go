@@ -3,7 +3,6 @@ package ws
 import (
 	"bufio"
 	"bytes"
-	"flag"
 	"io"
 	"net"
 	"slices"
@@ -11,16 +10,12 @@ import (
 
 	"github.com/gobwas/ws"
 	"github.com/gobwas/ws/wsutil"
-	"go.uber.org/goleak"
 
 	"contend/internal/testenv"
 	"contend/protocol/wire/wiretest"
 )
 
-func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { testenv.Main(m, 8) }
 
 // upgraded serves connections that have become WebSockets.
 func upgraded(serve func(net.Conn)) func(net.Conn) {

@@ -3,8 +3,6 @@ package ws
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -59,11 +57,9 @@ func TestClientCertificate(t *testing.T) {
 		s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 		s.StartTLS()
 	})
-	own := secure.TLS.Certificates[0]
-	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
-	testenv.Must(t, err)
+	client := testenv.NewCertificate("client")
 	url := strings.Replace(secure.URL, "https", "wss", 1)
-	identity := wire.TLS{Insecure: true, Certificate: testenv.PEM(secure.Certificate().Raw), Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})}
+	identity := wire.TLS{Insecure: true, Certificate: client.PEM, Key: client.Key}
 	if out, err := newTestVU(t, newTarget(t, Config{URL: url, TLS: identity})).Do(context.Background()); err != nil {
 		t.Errorf("got %+v, %v", out, err)
 	}
