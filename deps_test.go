@@ -211,7 +211,7 @@ var rooms = map[string]size{
 	"internal/revision":    {650, 570},
 	"internal/secret":      {700, 180},
 	"internal/telemetry":   {830, 630},
-	"internal/testenv":     {360, 160}, // +65: certificates and waiting; twelve packages had their own; +25: what ends a test, what an error says, and tests that wait, which 300 places had
+	"internal/testenv":     {375, 160}, // +65: certificates and waiting; twelve packages had their own; +40: what ends a test, what an error says, tests that wait, and files, which 350 places had
 	"internal/unit":        {135, 90},  // +45, +40: each form of a figure, which metric, load, report, probe, abtest and flame had of their own
 	"systems/counter":      {2240, 4460},
 	"systems/static":       {840, 790},
@@ -223,7 +223,7 @@ var rooms = map[string]size{
 	"pace":                 {620, 580},
 	"pipeline":             {910, 890},
 	"probe":                {320, 170},
-	"protocol":             {19025, 13835},
+	"protocol":             {19025, 13790},
 	"report":               {11570, 5840}, // +15: sweeps next to busy programs; +25, +20: how functions of Node, Python and Java become known; +5, +10: searches that one request at a time ends; +5: levels left out because connections starve; +10: counting for which there was too little time; +25, +20: searches that end before an attempt, levels that starve connections; +15, +20: an experiment answers by what was counted; +10, +60: pages that begin with what changed; +315, +120: the page of counted instructions, with lines, callers and what is asked of the kernel; +0, +75: each figure has one form on all pages; +40, +105: too little time, servers driven at once, those that ignore SIGTERM; +30, +25: what three packages of its parts import and export; +50, +30: how exact levels and rates are, what more callers bring, and sweeps that are not done; +105, +135: the fastest of three, amounts and own metrics of runs, what spoils a server
 	"search":               {825, 645},    // +20, +35: objectives that one request at a time misses; +20: slow servers whose callers wait for each other, or longer than a grace; +40, +55: servers whose responses take long, or that starve connections; +125, +120: a sequential bound on the share of slow answers, and the interval of the limit; attempts of 10,000 answers went
 	"setting":              {990, 380},

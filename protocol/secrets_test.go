@@ -1,8 +1,6 @@
 package protocol
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"contend/internal/secret"
@@ -21,8 +19,7 @@ func TestSecretsOfRows(t *testing.T) {
 		"\"password\nu,hunter-two\n":    "a hunter-two b",
 		"":                              "a hunter-two b",
 	} {
-		path := filepath.Join(t.TempDir(), "rows.csv")
-		testenv.Must(t, os.WriteFile(path, []byte(content), 0o600))
+		path := testenv.Write(t, "rows.csv", content)
 		book := new(secret.Book)
 		learnFile(path, wire.Surroundings{Secrets: book})
 		if got := book.Hide("a hunter-two b"); got != hidden {

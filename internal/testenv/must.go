@@ -2,6 +2,8 @@ package testenv
 
 import (
 	"flag"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,4 +40,16 @@ func Says(t T, err error, words ...string) {
 			t.Errorf("the error is %v, want %q in it", err, part)
 		}
 	}
+}
+
+// Write writes files, each of a name and a text, into a folder of the test's, and returns the path of the first.
+func Write(t testing.TB, files ...string) (first string) {
+	t.Helper()
+	dir := t.TempDir()
+	for i := 0; i < len(files); i += 2 {
+		path := filepath.Join(dir, files[i])
+		Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		Must(t, os.WriteFile(path, []byte(files[i+1]), 0o644))
+	}
+	return filepath.Join(dir, files[0])
 }

@@ -1,7 +1,6 @@
 package grpc
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -135,19 +134,14 @@ func secure(c *Config) { c.URL = "grpcs" + strings.TrimPrefix(c.URL, "grpc") }
 // Imports are found in ImportPaths, standard ones always.
 func TestImportPaths(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	for name, text := range map[string]string{
-		"api/counter.proto": `syntax = "proto3"; package counter; import "types/by.proto"; import "google/protobuf/empty.proto";
+	first := testenv.Write(t,
+		"api/counter.proto", `syntax = "proto3"; package counter; import "types/by.proto"; import "google/protobuf/empty.proto";
 			service incrementCounter { rpc increment(incrementBy) returns (google.protobuf.Empty); }`,
-		"types/by.proto": `syntax = "proto3"; package counter; message incrementBy { int32 value = 1; }`,
-	} {
-		path := filepath.Join(folder, name)
-		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		testenv.Must(t, os.WriteFile(path, []byte(text), 0o644))
-	}
+		"types/by.proto", `syntax = "proto3"; package counter; message incrementBy { int32 value = 1; }`,
+	)
 	address := counterAt(t, nil)
 	cfg := config(address, wire.Shared)
-	cfg.ProtoFiles, cfg.ImportPaths = []string{"api/counter.proto"}, []string{folder}
+	cfg.ProtoFiles, cfg.ImportPaths = []string{"api/counter.proto"}, []string{filepath.Dir(filepath.Dir(first))}
 	outcome, err := newVU(t, open(t, cfg), 0).Do(t.Context())
 	checkOutcome(t, outcome, err, wire.Shared)
 }

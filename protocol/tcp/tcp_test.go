@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -62,8 +60,7 @@ func echo(pieces int) func(net.Conn) {
 }
 
 func TestExchanges(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "data")
-	testenv.Must(t, os.WriteFile(file, []byte("PING\r\n"), 0o600))
+	file := testenv.Write(t, "data", "PING\r\n")
 	for name, c := range map[string]Config{
 		"until":             {Until: Escaped("\r\n")},
 		"length":            {Length: 6},
@@ -230,8 +227,7 @@ func FuzzEnd(f *testing.F) {
 }
 
 func TestMistakes(t *testing.T) {
-	empty := filepath.Join(t.TempDir(), "empty")
-	testenv.Must(t, os.WriteFile(empty, nil, 0o600))
+	empty := testenv.Write(t, "empty", "")
 	for _, test := range []struct {
 		config Config
 		want   []string
