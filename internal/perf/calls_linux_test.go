@@ -4,62 +4,98 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
+	"runtime"
 	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"contend/internal/testenv"
 )
 
-// Where the kernel shows its tracepoints, those system calls that it has are found by their names.
-func TestSystemCallsIn(t *testing.T) {
+// The tracepoint of system calls is found where the kernel's tracepoints are mounted.
+func TestPointIn(t *testing.T) {
 	folder := t.TempDir()
-	point := func(path, id string) {
-		file := filepath.Join(folder, "events", filepath.FromSlash(path), "id")
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(id+"\n"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	_, err := systemCallsIn([]string{folder})
-	if unavailable, ok := errors.AsType[*UnavailableError](err); !ok || unavailable.Advice == "" {
+	file := filepath.Join(folder, "events", "raw_syscalls", "sys_enter", "id")
+	if _, err := pointIn(folder); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without tracepoints: %v", err)
 	}
-	point("raw_syscalls/sys_enter", "443")
-	point("syscalls/sys_enter_write", "700")
-	point("syscalls/sys_enter_reboot", "701") // which servers seldom make
-	events, err := systemCallsIn([]string{"/nowhere", folder})
-	if want := []Event{SystemCalls, SystemCall + "write"}; err != nil || !slices.Equal(events, want) {
-		t.Errorf("%v, %v; want %v", events, err, want)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("443\n"), 0o600)); err != nil {
+		t.Fatal(err)
 	}
-	if id, err := pointOf([]string{folder}, SystemCalls); err != nil || id != 443 {
+	if id, err := pointIn("/nowhere", folder); err != nil || id != 443 {
 		t.Errorf("%d, %v", id, err)
 	}
 }
 
-// A program's own calls are counted, where the machine lets it.
+// Where nothing is mounted, the kernel shows its tracepoints to this process alone, in no folder of the machine.
+func TestMountTracing(t *testing.T) {
+	folder, unmount, err := mountTracing()
+	if err != nil {
+		testenv.Hardware(t, err)
+	}
+	defer unmount()
+	id, err := pointIn(folder)
+	if err != nil || id == 0 {
+		t.Errorf("%d, %v", id, err)
+	}
+	if known, err := everyCall(); err != nil || known != id {
+		t.Errorf("%d, %v; want %d", known, err, id)
+	}
+}
+
+// Without the right to read tracepoints it is said who has it.
+func TestSystemCallsWithoutTracepoints(t *testing.T) {
+	found := everyCall
+	defer func() { everyCall = found }()
+	everyCall = func() (uint64, error) { return 0, unix.EPERM }
+	_, err := EverySystemCall()
+	if unavailable, ok := errors.AsType[*UnavailableError](err); !ok || unavailable.Advice == "" {
+		t.Errorf("error %v", err)
+	}
+	if _, err := Own(SystemCalls); err == nil {
+		t.Error("they are counted")
+	}
+}
+
+// What all threads of a program call is counted by name, of those that it has and of those that it starts.
 func TestSystemCallsAreCounted(t *testing.T) {
 	events, err := EverySystemCall()
 	if err != nil {
-		t.Skip(err)
+		testenv.Hardware(t, err)
 	}
 	counters, err := Own(events...)
 	if err != nil {
-		t.Skip(err)
+		testenv.Hardware(t, err)
 	}
 	defer counters.Close()
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer null.Close()
-	if err := counters.Start(); err != nil {
-		t.Fatal(err)
-	}
-	const calls = 100
-	for range calls {
-		if _, err := null.Write([]byte("x")); err != nil {
-			t.Fatal(err)
+	const calls, threads = 100, 3
+	counts := counted(t, counters, func() {
+		ended := make(chan bool)
+		for range threads {
+			go func() {
+				runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+				for range calls {
+					_, _, _ = unix.Shutdown(-1, unix.SHUT_RD), unix.Fsync(-1), unix.Access("/nowhere", unix.F_OK)
+				}
+				ended <- true
+			}()
+		}
+		for range threads {
+			<-ended
+		}
+	})
+	var named uint64
+	for event, n := range counts {
+		if event != SystemCalls {
+			named += n
 		}
 	}
-	counts, err := counters.Stop()
-	if err != nil || counts[SystemCall+"write"] < calls || counts[SystemCalls] < counts[SystemCall+"write"] {
-		t.Errorf("%v, %v", counts, err)
+	for _, name := range []Event{"shutdown", "fsync"} {
+		if n := counts[SystemCall+name]; n != threads*calls {
+			t.Errorf("%s was called %d times, want %d", name, n, threads*calls)
+		}
+	}
+	if all, other := counts[SystemCalls], uint64(threads*calls); all < named+other {
+		t.Errorf("%d calls, %d of them by name, and %d have none", all, named, other)
 	}
 }

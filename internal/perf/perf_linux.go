@@ -24,17 +24,18 @@ const (
 type attributes struct {
 	kind        uint32
 	which, bits uint64
+	filter      string // of a tracepoint's records; empty: all count
 }
 
 // known are those of all events but system calls.
 var known = map[Event]attributes{
-	Instructions:       {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_INSTRUCTIONS, notInKernel},
-	KernelInstructions: {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_INSTRUCTIONS, notInUser},
-	Cycles:             {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES, notInKernel},
-	KernelCycles:       {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES, notInUser},
-	CacheMisses:        {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CACHE_MISSES, notInKernel},
-	BranchMisses:       {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_BRANCH_MISSES, notInKernel},
-	PageFaults:         {unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_PAGE_FAULTS, notInKernel},
+	Instructions:       {kind: unix.PERF_TYPE_HARDWARE, which: unix.PERF_COUNT_HW_INSTRUCTIONS, bits: notInKernel},
+	KernelInstructions: {kind: unix.PERF_TYPE_HARDWARE, which: unix.PERF_COUNT_HW_INSTRUCTIONS, bits: notInUser},
+	Cycles:             {kind: unix.PERF_TYPE_HARDWARE, which: unix.PERF_COUNT_HW_CPU_CYCLES, bits: notInKernel},
+	KernelCycles:       {kind: unix.PERF_TYPE_HARDWARE, which: unix.PERF_COUNT_HW_CPU_CYCLES, bits: notInUser},
+	CacheMisses:        {kind: unix.PERF_TYPE_HARDWARE, which: unix.PERF_COUNT_HW_CACHE_MISSES, bits: notInKernel},
+	BranchMisses:       {kind: unix.PERF_TYPE_HARDWARE, which: unix.PERF_COUNT_HW_BRANCH_MISSES, bits: notInKernel},
+	PageFaults:         {kind: unix.PERF_TYPE_SOFTWARE, which: unix.PERF_COUNT_SW_PAGE_FAULTS, bits: notInKernel},
 }
 
 // check returns an error if an event is not valid.
@@ -101,7 +102,13 @@ func (g group) open(thread int, event Event) (fd int, err error) {
 		attr.Bits |= unix.PerfBitDisabled // and the rest of the group with it
 	}
 	const anyCPU = -1
-	return openEvent(&attr, thread, anyCPU, leader)
+	if fd, err = openEvent(&attr, thread, anyCPU, leader); err != nil || a.filter == "" {
+		return fd, err
+	}
+	if err = unix.IoctlSetString(fd, unix.PERF_EVENT_IOC_SET_FILTER, a.filter); err != nil {
+		_ = unix.Close(fd)
+	}
+	return fd, err
 }
 
 func openEvent(attr *unix.PerfEventAttr, thread, cpu, leader int) (fd int, err error) {
