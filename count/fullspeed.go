@@ -19,6 +19,9 @@ import (
 // atFullSpeed is how many times as many iterations a run without the simulator has. As many as in a counted run come first.
 const atFullSpeed = 3
 
+// guessedLife is how long a life without the simulator takes, to say how much is left before there was one.
+const guessedLife = 500 * time.Millisecond
+
 // An Event happens so many times in an operation, without the simulator: a system call, a context switch, a byte that is
 // read. The intervals of all hold together.
 type Event struct {
@@ -44,13 +47,13 @@ const otherCalls = "other system calls"
 // withoutSimulator counts, at full speed, what each server asks of the kernel. What cannot be counted is noted and changes
 // nothing else.
 func (c *counter) withoutSimulator(ctx context.Context) {
-	began := time.Now()
+	began, lived := time.Now(), 0
 	for repetition := 1; repetition <= c.Counts.Repetitions && ctx.Err() == nil; repetition++ {
 		if next := time.Since(began) / time.Duration(max(1, repetition-1)); c.Limit > 0 && time.Since(c.began)+next > c.Limit {
 			return
 		}
 		for _, arm := range c.arms {
-			c.report(c.Counts.Repetitions, fmt.Sprintf("without the simulator, %d of %d, %s", repetition, c.Counts.Repetitions, arm.Name))
+			c.report(c.Counts.Repetitions, lived, fmt.Sprintf("without the simulator, %d of %d, %s", repetition, c.Counts.Repetitions, arm.Name))
 			events, err := c.fullSpeed(ctx, arm)
 			if ctx.Err() != nil {
 				return
@@ -60,6 +63,8 @@ func (c *counter) withoutSimulator(ctx context.Context) {
 				return
 			}
 			c.events[arm.Name] = append(c.events[arm.Name], events)
+			lived++
+			c.life = time.Since(began) / time.Duration(lived)
 		}
 	}
 }

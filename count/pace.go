@@ -31,7 +31,7 @@ const (
 
 // pace drives each arm for a moment, and chooses how many iterations there are.
 func (c *counter) pace(ctx context.Context) error {
-	c.report(0, "how fast the servers are under the simulator")
+	c.report(0, 0, "how fast the servers are under the simulator")
 	rate, start := 0.0, time.Duration(0)
 	err := c.each(ctx, 1, func(ctx context.Context, arm trial.Arm) error {
 		perSec, took, err := c.rate(ctx, arm)

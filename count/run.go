@@ -63,6 +63,7 @@ type counter struct {
 	warmUp     int64                           // iterations
 	paced      time.Time
 	repetition time.Duration // how long one takes, about; 0: unknown
+	life       time.Duration // how long one without the simulator takes, about
 
 	mu sync.Mutex // of what servers at the same time change
 }
@@ -70,7 +71,7 @@ type counter struct {
 // Compare counts the instructions that operations of the arms cost. The first arm is the baseline, and the plan has the
 // number of callers. On an error, and when ctx is done, the counts so far are also returned.
 func Compare(ctx context.Context, arms []trial.Arm, plan load.Plan, o Options) (*Counts, error) {
-	c := &counter{Options: o, arms: arms, plan: plan, began: time.Now(), perOp: map[string][]costs{}, events: map[string][]map[string]float64{}}
+	c := &counter{Options: o, arms: arms, plan: plan, began: time.Now(), life: guessedLife, perOp: map[string][]costs{}, events: map[string][]map[string]float64{}}
 	c.Counts = Counts{Tool: o.Tool.Version, Operation: "request", Concurrency: plan.VUs, Repetitions: max(o.Repetitions, leastRepetitions), Margin: o.Margin}
 	for _, arm := range arms {
 		c.Arms = append(c.Arms, arm.Name)
@@ -104,7 +105,7 @@ func (c *counter) all(ctx context.Context) error {
 				return nil
 			}
 		}
-		c.report(repetition-1, fmt.Sprintf("repetition %d of %d", repetition, c.Counts.Repetitions))
+		c.report(repetition-1, 0, fmt.Sprintf("repetition %d of %d", repetition, c.Counts.Repetitions))
 		err := c.each(ctx, repetition, func(ctx context.Context, arm trial.Arm) error { return c.repeat(ctx, arm, repetition) })
 		if err != nil {
 			return err
@@ -292,12 +293,20 @@ func (c *counter) drive(ctx context.Context, live *trial.Live, s *load.Session, 
 	return cell, errors.Join(err, ctx.Err())
 }
 
-func (c *counter) report(done int, label string) {
+// report tells how far it is after so many repetitions, and lives without the simulator.
+func (c *counter) report(done, lived int, label string) {
 	if c.Observe == nil {
 		return
 	}
-	p := trial.Progress{Done: float64(done) / float64(c.Counts.Repetitions), Label: label}
-	p.Left = c.repetition * time.Duration(c.Counts.Repetitions-done)
+	p := trial.Progress{Label: label}
+	if c.repetition > 0 {
+		all, elapsed := c.Counts.Repetitions, time.Since(c.began)
+		p.Left = c.repetition*time.Duration(all-done) + c.life*time.Duration(all*len(c.arms)-lived)
+		if c.Limit > 0 {
+			p.Left = min(p.Left, max(time.Second, c.Limit-elapsed))
+		}
+		p.Done = elapsed.Seconds() / (elapsed + p.Left).Seconds()
+	}
 	c.Observe(p)
 }
 

@@ -30,6 +30,7 @@ type server struct {
 	start     int64 // what it executes until it listens
 	startsIn  time.Duration
 	takes     time.Duration // for a call
+	faster    int           // how many times, without the simulator; 0: as fast
 	failsFrom int64         // call, of each life; 0: none
 	processes int
 	silent    bool  // it leaves no counts
@@ -43,14 +44,18 @@ type server struct {
 func (s *server) arm() trial.Arm {
 	return trial.Arm{Name: s.name, Start: func(ctx context.Context, setup trial.Setup) (*trial.Live, error) {
 		s.lives++
+		takes, startsIn := s.takes, s.startsIn
+		if setup.Under == nil && s.faster > 0 {
+			takes, startsIn = takes/time.Duration(s.faster), startsIn/time.Duration(s.faster)
+		}
 		select {
-		case <-time.After(s.startsIn):
+		case <-time.After(startsIn):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 		var calls atomic.Int64
 		call := func(context.Context) (load.Outcome, error) {
-			time.Sleep(s.takes)
+			time.Sleep(takes)
 			return load.Outcome{Failed: calls.Add(1) >= s.failsFrom && s.failsFrom > 0}, nil
 		}
 		stop := func(context.Context) error {
@@ -132,6 +137,34 @@ func compared(t *testing.T, a, b *server, limit time.Duration) (counts *Counts, 
 		t.Errorf("folders are left: %v", left)
 	}
 	return counts, err
+}
+
+// What is left is known as soon as the pace is: here to within a fifth, or 7 seconds for the
+// lives that had no example.
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := quick(1000), quick(1000)
+		a.name, b.name, a.startsIn, b.startsIn, a.faster, b.faster = "A", "B", time.Second, 2*time.Second, 50, 50
+		type told struct {
+			trial.Progress
+			at time.Time
+		}
+		var all []told
+		observe := func(p trial.Progress) { all = append(all, told{p, time.Now()}) }
+		if _, err := Compare(t.Context(), []trial.Arm{a.arm(), b.arm()}, load.Plan{VUs: 4, Timeout: time.Second}, Options{Repetitions: 6, Observe: observe}); err != nil {
+			t.Fatal(err)
+		}
+		end := time.Now()
+		for i, p := range all {
+			left := end.Sub(p.at)
+			if i > 0 && (p.Left-left).Abs() > max(left/5, 7*time.Second) || p.Done >= 1 || i > 0 && p.Done < all[i-1].Done {
+				t.Errorf("%s: %.3f done, %v left; in fact %v", p.Label, p.Done, p.Left, left)
+			}
+		}
+		if want := 1 + 6 + 2*6; len(all) != want {
+			t.Errorf("%d times, want %d", len(all), want)
+		}
+	})
 }
 
 func quick(perCall int64) *server {

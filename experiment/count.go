@@ -75,13 +75,14 @@ func (r *runner) count(ctx context.Context, p Part, arms []trial.Arm, design tri
 	if err != nil {
 		return nil, err
 	}
+	comparing, why := r.phases(p, observe)
 	plan, margin := p.plan(), count.Margin
 	plan.MaxErrors = &p.Design.MaxErrors
 	if p.Design.Margin != nil {
 		margin = *p.Design.Margin
 	}
 	counts, err := count.Compare(ctx, arms, plan, count.Options{Tool: tool, Repetitions: cmp.Or(p.Design.Rounds, count.Repetitions), Margin: margin, Limit: p.Design.Duration,
-		Apart: design.Alone != "", Observe: observe})
+		Apart: design.Alone != "", Observe: comparing})
 	if len(counts.Runs)+len(counts.Comparisons) > 0 {
 		r.doc.Counts = append(r.doc.Counts, report.Counts{Place: report.Place{Experiment: r.ID, Part: p.Name}, Counts: *counts})
 	}
@@ -89,6 +90,6 @@ func (r *runner) count(ctx context.Context, p Part, arms []trial.Arm, design tri
 		return nil, err
 	}
 	trials := &trial.Trials{Arms: counts.Arms, Design: design}
-	trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, observe)
+	trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, why)
 	return trials, err
 }

@@ -229,21 +229,34 @@ func (r *runner) drive(ctx context.Context, p Part, observe func(trial.Progress)
 	if !r.options.Why {
 		return trial.Compare(ctx, arms, p.plan(), design, observe)
 	}
-	first := p.takes() / (p.takes() + r.diagnosisTakes(p))
-	part := func(begin, share float64, prefix string) func(trial.Progress) {
-		return func(progress trial.Progress) {
-			if observe != nil {
-				progress.Done, progress.Label = begin+share*progress.Done, prefix+progress.Label
-				observe(progress)
-			}
-		}
-	}
-	trials, err := trial.Compare(ctx, arms, p.plan(), design, part(0, first, ""))
+	comparing, why := r.phases(p, observe)
+	trials, err := trial.Compare(ctx, arms, p.plan(), design, comparing)
 	if err == nil && trials.TimeUp == nil {
 		design.Warmup = trials.Design.Warmup
-		trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, part(first, 1-first, "why: "))
+		trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, why)
 	}
 	return trials, err
+}
+
+// phases share the progress of a part between its comparison and, if asked for, the diagnosis after it.
+func (r *runner) phases(p Part, observe func(trial.Progress)) (comparing, why func(trial.Progress)) {
+	then := r.diagnosisTakes(p)
+	if observe == nil || then == 0 {
+		return observe, observe
+	}
+	first := p.takes() / (p.takes() + then)
+	comparing = func(progress trial.Progress) {
+		progress.Done *= first
+		if progress.Left > 0 {
+			progress.Left += time.Duration(then * float64(time.Second))
+		}
+		observe(progress)
+	}
+	why = func(progress trial.Progress) {
+		progress.Done, progress.Label = first+(1-first)*progress.Done, "why: "+progress.Label
+		observe(progress)
+	}
+	return comparing, why
 }
 
 // sweeping is a sweep of several arms.

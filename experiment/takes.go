@@ -4,15 +4,17 @@ import (
 	"cmp"
 	"time"
 
+	"contend/count"
 	"contend/trial"
 )
 
 // What is not known before it runs is assumed to take this long, to show the progress of
-// an experiment: a block whose length is chosen, the start and the end of a process, and a
-// command that measures by itself.
+// an experiment: a block whose length is chosen, the start and the end of a process, a
+// repetition of a variant whose instructions are counted, and a command that measures by itself.
 const (
 	guessedBlock    = 100 * time.Millisecond
 	guessedStart    = 200 * time.Millisecond
+	guessedCount    = 3 * time.Second
 	guessedDocument = 4 * time.Second
 )
 
@@ -60,6 +62,10 @@ func (p Part) takes() float64 {
 		return arms * float64(cmp.Or(p.Design.Rounds, trial.RepeatedRounds)) * guessedDocument.Seconds()
 	}
 	d := p.Design
+	if p.Count.Count {
+		counted := arms * float64(cmp.Or(d.Rounds, count.Repetitions)) * guessedCount.Seconds()
+		return min(counted, cmp.Or(d.Duration.Seconds(), counted))
+	}
 	rounds, levels, pairs, block, warmup := cmp.Or(d.Rounds, trial.PlannedRounds), d.Levels, d.Pairs, d.Block, d.Warmup
 	if s := p.Sweep; p.Swept {
 		rounds, levels, pairs, block, warmup = cmp.Or(s.Visits, trial.RepeatedRounds), s.Levels, 1, s.Block, s.Warmup

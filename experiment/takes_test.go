@@ -8,6 +8,7 @@ import (
 
 func TestTakes(t *testing.T) {
 	const head = "id: x\ntitle: x\ntarget: {url: 'http://127.0.0.1:1/'}\nsubjects: {}\narms: {a: {}, b: {}}\n"
+	const counted = "id: x\ntitle: x\ntarget: {url: 'http://{{addr}}/'}\nsubjects: {a: {command: a}, b: {command: b}}\narms: {a: {subject: a}, b: {subject: b}}\nload: {vus: 2}\n"
 	for _, tt := range []struct {
 		text string
 		want float64
@@ -18,12 +19,15 @@ func TestTakes(t *testing.T) {
 		{head + "load: {vus: [1, 2, 3], duration: 500ms, warmup: 100ms}\nsweep: {visits: 4}\n", 16.2},
 		// 0.2 + 2 arms × 6 rounds × 4 s
 		{"id: x\ntitle: x\narms: {a: {document: uplink demo}, b: {document: uplink demo}}\ncompare: {baseline: a, rounds: 6}\n", 48.2},
+		// 0.2 + 2 arms × 4 repetitions × 3 s, and less if there is less time
+		{counted + "compare: {baseline: a, count: true}\n", 24.2},
+		{counted + "compare: {baseline: a, count: true, duration: 20s}\n", 20.2},
 	} {
 		f, err := Parse("x", []byte(tt.text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, compared := f.Experiment(""), strings.Contains(tt.text, "pairs") // neither swept nor from documents
+		e, compared := f.Experiment(""), strings.Contains(tt.text, "load") && strings.Contains(tt.text, "baseline") // neither swept nor from documents
 		if got, why := e.Takes(), e.DiagnosisTakes(); math.Abs(got-tt.want) > 1e-9 || (why > 0) != compared {
 			t.Errorf("%s: %v s, want %v, and %v to say why", tt.text, got, tt.want, why)
 		}
