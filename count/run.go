@@ -82,13 +82,14 @@ func Compare(ctx context.Context, arms []trial.Arm, plan load.Plan, o Options) (
 	if err == nil && c.Counts.Done() >= leastInterval {
 		c.withoutSimulator(limited)
 	}
-	if err == nil || trial.IsTimeUp(limited) {
+	timeUp := trial.IsTimeUp(limited) && (err == nil || errors.Is(err, context.Cause(limited)))
+	if err == nil || errors.Is(err, context.Cause(limited)) { // and not what a server did before
 		err = ctx.Err()
 	}
 	slices.SortStableFunc(c.Runs, func(a, b Run) int {
 		return cmp.Or(cmp.Compare(a.Repetition, b.Repetition), cmp.Compare(slices.Index(c.Arms, a.Arm), slices.Index(c.Arms, b.Arm)))
 	})
-	c.compare(trial.IsTimeUp(limited))
+	c.compare(timeUp)
 	c.Elapsed = time.Since(c.began)
 	return &c.Counts, err
 }
@@ -129,13 +130,13 @@ func (c *counter) each(ctx context.Context, repetition int, do func(context.Cont
 		var ended sync.WaitGroup
 		for _, arm := range some {
 			ended.Go(func() {
-				if err := do(together, arm); err != nil {
+				if err := do(together, arm); err != nil && !trial.IsTimeUp(ctx) {
 					fail(err) // the first of them
 				}
 			})
 		}
 		if ended.Wait(); together.Err() != nil {
-			return cmp.Or(ctx.Err(), context.Cause(together))
+			return context.Cause(together) // also where the time was up by the end of the others
 		}
 	}
 	return nil
