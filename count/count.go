@@ -65,6 +65,22 @@ func (c *Counts) Done() int {
 	return least
 }
 
+// PerOp are all instructions of an operation of an arm, in each repetition that it has. Both runs of a repetition are
+// subtracted.
+func (c *Counts) PerOp(arm string) (totals []float64) {
+	runs := map[int][]Run{}
+	for _, r := range c.Runs {
+		if r.Arm != arm {
+			continue
+		}
+		of := append(runs[r.Repetition], r)
+		if runs[r.Repetition] = of; len(of) == 2 && of[0].Iterations != of[1].Iterations {
+			totals = append(totals, float64(of[1].Instructions-of[0].Instructions)/float64(of[1].Iterations-of[0].Iterations))
+		}
+	}
+	return totals
+}
+
 // A Run is one life of a server.
 type Run struct {
 	Arm        string `json:"arm"`

@@ -16,7 +16,8 @@ import (
 // Benchmarks writes the rounds in the Go benchmark format
 // (golang.org/design/14313-benchmark-format), so that benchstat reads them: one
 // line for each round of an arm at a level. benchstat takes the rounds as
-// unpaired samples and knows no refusal, so caveats are comments above them.
+// unpaired samples and knows no refusal, so caveats are comments above them. Of
+// counted instructions there is a line for each repetition of an arm.
 func (d *Document) Benchmarks(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	d.cautions(b)
@@ -26,6 +27,9 @@ func (d *Document) Benchmarks(w io.Writer) error {
 	b.WriteString("Unit ops/s better=higher\n")
 	for _, s := range d.sides() {
 		d.rounds(b, s)
+	}
+	for i := range d.Counts {
+		d.Counts[i].benchmarks(b)
 	}
 	for _, a := range d.Apart {
 		for i, arm := range []trial.Side{a.Baseline, a.Candidate} {
@@ -44,13 +48,19 @@ func (e Environment) benchmarks(b *bufio.Writer) {
 	}
 }
 
-func (d *Document) rounds(b *bufio.Writer, s side) {
+// benchmark is the name of an arm's lines.
+func (p Place) benchmark(arm string) string {
 	name := "BenchmarkContend"
-	for _, label := range [][2]string{{"experiment", s.Experiment}, {"part", s.Part}, {"arm", s.Arm}} {
+	for _, label := range [][2]string{{"experiment", p.Experiment}, {"part", p.Part}, {"arm", arm}} {
 		if label[1] != "" {
 			name += "/" + label[0] + "=" + part(label[1])
 		}
 	}
+	return name
+}
+
+func (d *Document) rounds(b *bufio.Writer, s side) {
+	name := s.benchmark(s.Arm)
 	for _, c := range s.Rounds {
 		if c.Ops < 1 || c.Completed < 1 {
 			continue
@@ -63,6 +73,20 @@ func (d *Document) rounds(b *bufio.Writer, s side) {
 			}
 		}
 		b.WriteByte('\n')
+	}
+}
+
+// benchmarks writes all instructions of each repetition, which vary with scheduling. Those that decide are known of all
+// repetitions together: their difference is a comment.
+func (c *Counts) benchmarks(b *bufio.Writer) {
+	for _, compared := range c.Comparisons {
+		of := counting{compared, c, sampled{}}
+		fmt.Fprintf(b, "# %s\n# %s\n", plain.Line(of.sentence()), plain.Line(of.trust(0)))
+	}
+	for _, arm := range c.Arms {
+		for _, total := range c.PerOp(arm) {
+			fmt.Fprintf(b, "%s/vus=%d\t%d\t%s instructions/op\n", c.benchmark(arm), c.Concurrency, c.Measured, strconv.FormatFloat(total, 'f', 1, 64))
+		}
 	}
 }
 

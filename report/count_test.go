@@ -105,6 +105,50 @@ func TestCountForms(t *testing.T) {
 	}
 }
 
+// Go benchmark lines have all instructions of each repetition, without those of the start, and the verdict above them.
+func TestCountedBenchmarks(t *testing.T) {
+	d := ofInstructions(stat.More, 90)
+	c := &d.Counts[0].Counts
+	c.Runs = nil
+	for _, arm := range []string{"A", "B"} {
+		for repetition, extra := range []int64{0, 4000, -2000} {
+			start, each := int64(5e6), int64(60_000)
+			if arm == "B" {
+				start, each = 7e6, 60_090
+			}
+			for _, iterations := range []int64{1000, 3000} {
+				instructions := start + iterations*each
+				if iterations > 1000 {
+					instructions += extra
+				}
+				c.Runs = append(c.Runs, count.Run{Arm: arm, Repetition: 1 + repetition, Iterations: iterations, Instructions: instructions})
+			}
+		}
+	}
+	c.Runs = append(c.Runs, count.Run{Arm: "A", Repetition: 4, Iterations: 1000, Instructions: 1}) // the time was up
+	var b strings.Builder
+	if err := d.Benchmarks(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := `# B executes 90.0 more instructions per request (+0.15%, 99.5% CI 80.0 to 100): main.spinWork +90.0
+# MORE, valid, counted under a simulator (valgrind-3.19.0), which shows no time: 3 repetitions of 2,500 requests at concurrency 32
+BenchmarkContend/arm=A/vus=32	2500	60000.0 instructions/op
+BenchmarkContend/arm=A/vus=32	2500	60002.0 instructions/op
+BenchmarkContend/arm=A/vus=32	2500	59999.0 instructions/op
+BenchmarkContend/arm=B/vus=32	2500	60090.0 instructions/op
+BenchmarkContend/arm=B/vus=32	2500	60092.0 instructions/op
+BenchmarkContend/arm=B/vus=32	2500	60089.0 instructions/op
+`
+	if !strings.HasSuffix(b.String(), want) {
+		t.Errorf("%s\nwant\n%s", b.String(), want)
+	}
+	for line := range strings.Lines(b.String()) {
+		if !benchmarkLine.MatchString(strings.TrimSuffix(line, "\n")) {
+			t.Errorf("%q", line)
+		}
+	}
+}
+
 // Sampled stacks say from where functions are called.
 func TestCountedFunctionsHaveTheirCallers(t *testing.T) {
 	d := ofInstructions(stat.More, 90)
