@@ -187,13 +187,13 @@ var rooms = map[string]size{
 	"bench":                {7850, 1215}, // +130, +15: counted servers in Rust, fasthttp, gRPC, nginx, Python and Node; +260, +20: servers in Go and C whose instructions are counted; +160, +30: sweeps of servers with known knees; those against an exhaustive sweep of two servers went
 	"calibrate":            {450, 310},
 	"cmd":                  {20, 0},
-	"count":                {1295, 765}, // +10: how many repetitions there are, which report counted again; +110, +75: two servers are counted at once, a limit ends the whole, words of the simulator are kept apart; +15, +35: what the processor counts, and margins; +10: why no request succeeded; two starts of a server are one
+	"count":                {1330, 820}, // +35, +55: what is left, with the lives at full speed; what failed before the time was up; totals of repetitions; +10: how many repetitions there are, which report counted again; +110, +75: two servers are counted at once, a limit ends the whole, words of the simulator are kept apart; +15, +35: what the processor counts, and margins; +10: why no request succeeded; two starts of a server are one
 	"deploy":               {0, 4600},
 	"docs":                 {670, 500}, // +0, +30: the words of comments, which internal/cli read only for packages
 	"errkind":              {130, 120},
 	"examples":             {50, 0},
 	"expect":               {410, 320},   // +30, +20: amounts as pages print them, and of the metric's unit
-	"experiment":           {3480, 1830}, // +30, +30: what cannot be counted, and experiments that can, as their files say; +0, +50: who may count instructions
+	"experiment":           {3500, 1840}, // +20, +10: how long counting takes; +30, +30: what cannot be counted, and experiments that can, as their files say; +0, +50: who may count instructions
 	"failure":              {200, 100},
 	"finding":              {425, 180}, // +10: low keep-alive limits, and a late 100 Continue; +15: what makes counts useless, or only totals
 	"guard":                {825, 1215},
@@ -224,7 +224,7 @@ var rooms = map[string]size{
 	"pipeline":             {910, 890},
 	"probe":                {320, 170},
 	"protocol":             {19025, 13790},
-	"report":               {11570, 5840}, // +15: sweeps next to busy programs; +25, +20: how functions of Node, Python and Java become known; +5, +10: searches that one request at a time ends; +5: levels left out because connections starve; +10: counting for which there was too little time; +25, +20: searches that end before an attempt, levels that starve connections; +15, +20: an experiment answers by what was counted; +10, +60: pages that begin with what changed; +315, +120: the page of counted instructions, with lines, callers and what is asked of the kernel; +0, +75: each figure has one form on all pages; +40, +105: too little time, servers driven at once, those that ignore SIGTERM; +30, +25: what three packages of its parts import and export; +50, +30: how exact levels and rates are, what more callers bring, and sweeps that are not done; +105, +135: the fastest of three, amounts and own metrics of runs, what spoils a server
+	"report":               {11585, 5885}, // +30, +45: counted instructions as Go benchmark lines; +25, +20: how functions of Node, Python and Java become known; +5, +10: searches that one request at a time ends; +5: levels left out because connections starve; +10: counting for which there was too little time; +25, +20: searches that end before an attempt, levels that starve connections; +15, +20: an experiment answers by what was counted; +10, +60: pages that begin with what changed; +315, +120: the page of counted instructions, with lines, callers and what is asked of the kernel; +0, +75: each figure has one form on all pages; +40, +105: too little time, servers driven at once, those that ignore SIGTERM; +30, +25: what three packages of its parts import and export; +50, +30: how exact levels and rates are, what more callers bring, and sweeps that are not done; +105, +135: the fastest of three, amounts and own metrics of runs, what spoils a server
 	"search":               {825, 645},    // +20, +35: objectives that one request at a time misses; +20: slow servers whose callers wait for each other, or longer than a grace; +40, +55: servers whose responses take long, or that starve connections; +125, +120: a sequential bound on the share of slow answers, and the interval of the limit; attempts of 10,000 answers went
 	"setting":              {990, 380},
 	"stat":                 {1335, 2340}, // +45, +50: means of counts, which hardly vary; +40: movements as values, which results say in their own units
