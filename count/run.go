@@ -242,15 +242,23 @@ func (c *counter) live(ctx context.Context, arm trial.Arm, use func(*trial.Live,
 	return counts, processes, nil
 }
 
-// explain says of a server that died of it that it used an instruction which the simulator lacks. Its last words name the
-// signal, or those of the simulator.
+// limits are what the simulator cannot do. Last words of a server, or its own, tell that it was asked to.
+var limits = []struct{ words, cause, advice string }{
+	{"SIGILL", "it used an instruction of the processor that the simulator lacks (%s, SIGILL)",
+		"install a later valgrind, or build the server for an older processor (GOAMD64=v1, -march=x86-64)"},
+	{"Can't execute setuid", "its program is set-uid or set-gid, or has capabilities, and the simulator (%s) cannot run such programs",
+		"count a copy of the program without them (cp), and as root if it needs the rights"},
+}
+
+// explain says of a server that failed by a limit of the simulator by which one.
 func (c *counter) explain(err error, folder string) error {
 	said := words(folder)
 	for _, f := range failure.All(err) {
-		if strings.Contains(said+strings.Join(f.LastWords, " "), "SIGILL") {
-			lacking := fmt.Sprintf("it used an instruction of the processor that the simulator lacks (%s, SIGILL)", c.Counts.Tool)
-			return failure.About(lacking+": ", err, failure.Failure{Cause: lacking,
-				Advice: "install a later valgrind, or build the server for an older processor (GOAMD64=v1, -march=x86-64)"})
+		for _, l := range limits {
+			if strings.Contains(said+strings.Join(f.LastWords, " "), l.words) {
+				cause := fmt.Sprintf(l.cause, c.Counts.Tool)
+				return failure.About(cause+": ", err, failure.Failure{Cause: cause, Advice: l.advice})
+			}
 		}
 	}
 	return err

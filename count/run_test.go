@@ -317,28 +317,30 @@ func TestCompareFails(t *testing.T) {
 	}
 }
 
-// The death of a server by an instruction that the simulator lacks is explained, and no other.
-func TestExplainsIllegalInstructions(t *testing.T) {
+// Limits of the simulator explain the death of a server that met one, and no other.
+func TestExplainsLimits(t *testing.T) {
 	c := &counter{Counts: Counts{Tool: "valgrind-3.19.0"}}
 	folder := t.TempDir()
 	of := func(words string) error {
 		return failure.With(errors.New("its process died: exit status 2"), failure.Failure{LastWords: []string{words}})
 	}
-	check := func(err error) {
+	check := func(err error, want string) {
 		t.Helper()
 		got := c.explain(err, folder)
-		if f := failure.All(got); !strings.HasSuffix(f[0].Cause, "that the simulator lacks (valgrind-3.19.0, SIGILL)") || f[0].Advice == "" || !errors.Is(got, err) {
+		if f := failure.All(got); !strings.HasSuffix(f[0].Cause, want) || f[0].Advice == "" || !errors.Is(got, err) {
 			t.Errorf("%v: %+v", got, f)
 		}
 	}
-	check(of("SIGILL: illegal instruction"))
+	const lacks = "that the simulator lacks (valgrind-3.19.0, SIGILL)"
+	check(of("SIGILL: illegal instruction"), lacks)
+	check(of("==7== Warning: Can't execute setuid/setgid/setcap executable: ./server"), "the simulator (valgrind-3.19.0) cannot run such programs")
 	if err := of("oh"); c.explain(err, folder) != err {
 		t.Error("every death is explained by it")
 	}
 	if err := os.WriteFile(filepath.Join(folder, logs+"7"), []byte("==7== Process terminating with default action of signal 4 (SIGILL)\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	check(of("oh"))
+	check(of("oh"), lacks)
 }
 
 func TestCompareInterrupted(t *testing.T) {
