@@ -42,6 +42,7 @@ func TestCountPage(t *testing.T) {
 	refused.Counts[0].Comparisons[0].Reason = finding.NotSteady.Refusal("it grows").About("B")
 	scattering := ofInstructions(stat.Inconclusive, 90)
 	scattering.Counts[0].Comparisons[0].Decides = count.Total
+	scattering.Counts[0].Comparisons[0].Scattered = count.Difference{Baseline: -0.49, Candidate: -0.44, Value: 0.05, Low: -3.55, High: 3.65}
 	none := ofInstructions(stat.Invalid, 0)
 	none.Counts[0].Measured, none.Counts[0].Comparisons = 0, []count.Comparison{{Baseline: "A", Candidate: "B", Verdict: stat.Invalid, Reason: finding.TooFewRounds.Refusal("0 of 4 repetitions ended")}}
 	for name, tt := range map[string]struct {
@@ -57,7 +58,7 @@ func TestCountPage(t *testing.T) {
 		"less":       {ofInstructions(stat.Less, -90), []string{"B executes 90.0 fewer instructions per request (−0.15%, 99.5% CI 80.0 to 100): main.spinWork −90.0", "LESS, valid"}},
 		"equivalent": {ofInstructions(stat.Equivalent, 2), []string{"B executes as many instructions per request as A, within ±0.05%: +2.00 of 60,000", "EQUIVALENT, valid"}},
 		"undecided":  {ofInstructions(stat.Inconclusive, 25), []string{"No clear difference between A and B in instructions per request (99.5% CI +0.025% to +0.0583%)", `INCONCLUSIVE, which is not "equal"; counted`}},
-		"scattering": {scattering, []string{"No clear difference", "most functions do not do the same in each repetition"}},
+		"scattering": {scattering, []string{"No clear difference", "most functions do not do the same in each repetition", "runtime and scheduling −0.490 −0.440 +0.0500"}},
 		"refused":    {refused, []string{"No result: the instructions of A and B cannot be compared", "INVALID (not_steady): B: it grows; counted under"}},
 	} {
 		var page strings.Builder

@@ -302,8 +302,8 @@ func bounds(d count.Difference) string {
 	return signedAmount(d.Low) + " … " + signedAmount(d.High)
 }
 
-// amount writes a number of instructions.
-func amount(x float64) string { return unit.Digits(hundredths(x)) }
+// amount writes a number of instructions. What is left of a start can be fewer than none.
+func amount(x float64) string { return strings.Replace(unit.Digits(hundredths(x)), "-", "−", 1) }
 
 // hundredths leaves out what is the noise of a division. To add 0 takes the sign from −0.
 func hundredths(x float64) float64 { return math.Round(100*x)/100 + 0 }
