@@ -193,7 +193,7 @@ var rooms = map[string]size{
 	"errkind":              {130, 120},
 	"examples":             {50, 0},
 	"expect":               {410, 320},   // +30, +20: amounts as pages print them, and of the metric's unit
-	"experiment":           {3500, 1840}, // +20, +10: how long counting takes; +30, +30: what cannot be counted, and experiments that can, as their files say; +0, +50: who may count instructions
+	"experiment":           {3500, 1865}, // +20, +35: how long counting takes, and what is left with a diagnosis; +30, +30: what cannot be counted, and experiments that can, as their files say; +0, +50: who may count instructions
 	"failure":              {200, 100},
 	"finding":              {425, 180}, // +10: low keep-alive limits, and a late 100 Continue; +15: what makes counts useless, or only totals
 	"guard":                {825, 1215},

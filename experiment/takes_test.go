@@ -4,6 +4,9 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
+
+	"contend/trial"
 )
 
 func TestTakes(t *testing.T) {
@@ -30,6 +33,35 @@ func TestTakes(t *testing.T) {
 		e, compared := f.Experiment(""), strings.Contains(tt.text, "load") && strings.Contains(tt.text, "baseline") // neither swept nor from documents
 		if got, why := e.Takes(), e.DiagnosisTakes(); math.Abs(got-tt.want) > 1e-9 || (why > 0) != compared {
 			t.Errorf("%s: %v s, want %v, and %v to say why", tt.text, got, tt.want, why)
+		}
+	}
+}
+
+// A part that is also diagnosed is done when that is, and has it left while it is compared.
+func TestPhases(t *testing.T) {
+	f, err := Parse("x", []byte("id: x\ntitle: x\ntarget: {url: 'http://127.0.0.1:1/'}\nsubjects: {}\narms: {a: {}, b: {}}\nload: {vus: 1}\ncompare: {baseline: a, rounds: 3}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := f.Experiment("")
+	var told []trial.Progress
+	observe := func(p trial.Progress) { told = append(told, p) }
+	for _, diagnosed := range []bool{true, false} {
+		told = nil
+		r := &runner{Experiment: e, options: Options{Why: diagnosed}}
+		comparing, why := r.phases(e.Parts[0], observe)
+		comparing(trial.Progress{Done: 1, Label: "end", Left: time.Second})
+		why(trial.Progress{Label: "begin"})
+		why(trial.Progress{Done: 1})
+		then := time.Duration(0)
+		if diagnosed {
+			then = e.DiagnosisTakes()
+			if told[0].Done >= 1 || told[0].Done != told[1].Done || told[1].Label != "why: begin" || told[2].Done != 1 {
+				t.Errorf("%+v", told)
+			}
+		}
+		if got := told[0].Left; got != time.Second+then {
+			t.Errorf("diagnosed %v: %v left, want a second and %v", diagnosed, got, then)
 		}
 	}
 }
