@@ -133,6 +133,7 @@ func TestABReportAsTheOriginal(t *testing.T) {
 
 // A script that reads the report finds the same in both.
 func TestABParsedAsTheOriginal(t *testing.T) {
+	t.Parallel()
 	original(t, "awk")
 	s := abServer(t)
 	parsed := func(report string) string {
@@ -175,6 +176,7 @@ func TestABParsedAsTheOriginal(t *testing.T) {
 
 // The files of -g and -e have ab's lines and columns.
 func TestABFilesAsTheOriginal(t *testing.T) {
+	t.Parallel()
 	s := abServer(t)
 	dir := t.TempDir()
 	read := func(name string) string {
@@ -333,6 +335,7 @@ func TestABRequestsAsTheOriginal(t *testing.T) {
 
 // -t with slow responses: scripts divide the two lines themselves.
 func TestABTimeLimit(t *testing.T) {
+	t.Parallel()
 	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(300 * time.Millisecond) }))
 	t.Cleanup(slow.Close)
 	for _, flags := range [][]string{nil, {"--strict-ab"}} {

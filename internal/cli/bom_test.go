@@ -18,6 +18,7 @@ import (
 // The byte-order mark that editors put before a text is ignored in any file that a command reads;
 // UTF-16 text is reported as such.
 func TestByteOrderMark(t *testing.T) {
+	t.Parallel()
 	secured := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer token" {
 			w.WriteHeader(http.StatusUnauthorized)

@@ -27,6 +27,8 @@ import (
 //   - ./server is examples/server; other programs that begin with ./ are that server, too;
 //   - lab lists its experiments, unless it is given a .yaml file, which is then
 //     a small experiment;
+//   - compare does without --why and what that writes: it takes half a minute, and is run by the script why,
+//     and over workers by TestServersOnAMachineOfTheirOwn;
 //   - report and compare are given the document of a small run;
 //   - commands that insist on one port of localhost are given a free one;
 //   - flow.js is a script that asks for its URL, and testingscript.js is that of examples/scripts;
@@ -127,7 +129,8 @@ func TestReadmeInOrder(t *testing.T) {
 			words = append([]string{filepath.Join(bin, "contend")}, words...)
 		}
 		run := exec.CommandContext(t.Context(), words[0], words[1:]...)
-		run.Dir, run.Env = folder, append(os.Environ(), "GOBIN="+bin)
+		// With -trimpath Go knows the packages from its last build of them, in whichever folder that was.
+		run.Dir, run.Env = folder, append(os.Environ(), "GOBIN="+bin, "GOFLAGS=-trimpath "+os.Getenv("GOFLAGS"))
 		if out, err := run.CombinedOutput(); !slices.Contains(codes, run.ProcessState.ExitCode()) && !starved(run.ProcessState.ExitCode(), string(out)) {
 			t.Errorf("%s %v: %s", command, err, out)
 		}
@@ -340,7 +343,8 @@ func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes 
 	if err != nil {
 		t.Fatal(err)
 	}
-	args = without(words[1:], []string{"--fleet"})
+	args = without(words[1:], []string{"--fleet", "--flame", "--profiles"})
+	args = slices.DeleteFunc(args, func(arg string) bool { return arg == "--why" })
 	if len(args) > 0 && args[0] == "serve" {
 		s = standIns{http: "127.0.0.1:0", grpc: "127.0.0.1:0", other: "127.0.0.1:0"} // of its own
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,6 +130,7 @@ func TestOutcome(t *testing.T) {
 
 // A result that is INVALID whatever the machine does ends every command with 4.
 func TestInvalidExitsWithFour(t *testing.T) {
+	t.Parallel()
 	served := func(h http.HandlerFunc) string {
 		s := httptest.NewServer(h)
 		t.Cleanup(s.Close)
@@ -137,14 +139,14 @@ func TestInvalidExitsWithFour(t *testing.T) {
 	page := served(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, strings.Repeat("x", 2000)) })
 	short := served(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "error: no db") })
 	slow := served(func(http.ResponseWriter, *http.Request) { time.Sleep(50 * time.Millisecond) })
-	count := make(chan int, 1)
-	count <- 0
-	failing := served(func(w http.ResponseWriter, _ *http.Request) {
-		n := <-count
-		if count <- n + 1; n%2 == 1 {
-			w.WriteHeader(http.StatusInternalServerError)
-		}
-	})
+	failing := func() string { // for one command, which gets every other answer wrong
+		var n atomic.Int64
+		return served(func(w http.ResponseWriter, _ *http.Request) {
+			if n.Add(1)%2 == 0 {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+		})
+	}
 	file := filepath.Join(t.TempDir(), "refused.yaml")
 	text := `{id: refused, title: two pages, compare: {baseline: page, rounds: 1, pairs: 1, metrics: throughput_per_s}, load: {vus: 1, duration: 500ms, warmup: 0s},
  parts: [{name: alike, arms: {page: {target: {url: "` + page + `"}}, again: {target: {url: "` + page + `"}}}},
@@ -154,13 +156,14 @@ func TestInvalidExitsWithFour(t *testing.T) {
 	}
 	for _, tt := range []struct{ args, page, errs string }{
 		{"run --full -c 1 --rate 200 -d 500ms --grace 0s " + slow, "^No result: .*\nINVALID \\(incomplete\\): ", ""}, // 20 of 100 arrivals begin
-		{"run --full -c 1 -n 20 " + failing, "^No result: .*\nINVALID \\(errors\\): ", ""},
+		{"run --full -c 1 -n 20 " + failing(), "^No result: .*\nINVALID \\(errors\\): ", ""},
 		{"compare --full --rounds 1 --pairs 1 --think 5ms --block 500ms --warmup 0s -c 1 " + page + " " + short, "^No result: .*\nINVALID \\(answers_differ\\): ", ""},
-		{"sweep --full --levels 1,2 --visits 1 --block 500ms --warmup 0s " + failing, "^No result: .*\nINVALID \\(errors", ""},
+		{"sweep --full --levels 1,2 --visits 1 --block 500ms --warmup 0s " + failing(), "^No result: .*\nINVALID \\(errors", ""},
 		{"lab -o  " + file, "^(.*\n)?.*INVALID .*answers_differ", ""},
 		{"lab --full -o  " + file, "INVALID .*answers_differ", "refused, part apart: INVALID (answers_differ): short against page at concurrency 1"},
 	} {
 		t.Run(tt.args[:5], func(t *testing.T) {
+			t.Parallel()
 			var out, errs bytes.Buffer
 			args := strings.Split(tt.args, " ")
 			code := Main(t.Context(), args, Streams{&out, &errs})

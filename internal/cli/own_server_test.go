@@ -13,6 +13,7 @@ import (
 // A server of run and sweep gets its environment and its folder, and so does that of the next command that the page
 // suggests.
 func TestOwnServer(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "here"), nil, 0o600); err != nil {
 		t.Fatal(err)

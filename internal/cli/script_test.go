@@ -51,6 +51,7 @@ var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 // $FIXED and $ALONE are ports that servers can insist on, on Linux: $FIXED on many addresses of
 // the loopback at once, $ALONE on all of them.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	fixed, alone := "", "" // on other systems binds are not moved
 	if runtime.GOOS == "linux" {
 		fixed, alone = testenv.HeldPort(t), testenv.HeldPort(t)
