@@ -13,18 +13,9 @@ import (
 	"contend/trial"
 )
 
-func textOf(t *testing.T, d *report.Document) string {
-	t.Helper()
-	var b strings.Builder
-	if err := d.Text(&b); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
 func firstLine(t *testing.T, d *report.Document) string {
 	t.Helper()
-	line, _, _ := strings.Cut(textOf(t, d), "\n")
+	line, _, _ := strings.Cut(rendered(t, d.Text), "\n")
 	return line
 }
 
@@ -50,7 +41,7 @@ func TestTheFirstLineIsTheAnswer(t *testing.T) {
 			"No result: the throughput of B and A cannot be compared\nINVALID: no reason is given\n"},
 	} {
 		d := &report.Document{Comparisons: tt.comparisons}
-		if got := textOf(t, d); !strings.HasPrefix(got, tt.want) {
+		if got := rendered(t, d.Text); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("it begins with\n%s, want\n%s", got, tt.want)
 		}
 	}
@@ -126,7 +117,7 @@ func TestUplinksOfOtherDevices(t *testing.T) {
 
 // A refusal is followed by what to do about it.
 func TestARefusalIsFollowedByAdvice(t *testing.T) {
-	text := textOf(t, openRun())
+	text := rendered(t, openRun().Text)
 	if refused, advised := strings.Index(text, "\nINVALID (incomplete): "), strings.Index(text, "\nNext: lower the rate"); refused < 0 || advised < refused {
 		t.Errorf("the report is\n%s", text)
 	}
@@ -140,12 +131,9 @@ func TestWhatAllHaveIsSaidOnce(t *testing.T) {
 		r.Uncounted = "this machine shows no counters"
 		d.AddCell(trial.Cell{Result: r})
 	}
-	var b strings.Builder
-	if err := d.Text(&b); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(b.String(), "- not_counted (all): this machine shows no counters") {
-		t.Errorf("%s", b.String())
+	b := rendered(t, d.Text)
+	if !strings.Contains(b, "- not_counted (all): this machine shows no counters") {
+		t.Errorf("%s", b)
 	}
 }
 

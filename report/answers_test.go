@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"contend/report"
 )
 
 // page is a golden page in docs/answers.md, after the command that prints it.
@@ -30,18 +29,15 @@ func TestAnswersPage(t *testing.T) {
 	current := page.ReplaceAllStringFunc(string(text), func(shown string) string {
 		asked++
 		m := page.FindStringSubmatch(shown)
-		var golden strings.Builder
-		if err := all[strings.TrimPrefix(m[1], "screen-")].d.Screen(&golden, report.Look{}); err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(strings.TrimSpace(golden.String()), "\n")
+		golden := screenOf(t, all[strings.TrimPrefix(m[1], "screen-")].d)
+		lines := strings.Split(strings.TrimSpace(golden), "\n")
 		if !strings.ContainsAny(lines[0], "0123456789") {
 			t.Errorf("%s: the first line has no size: %s", m[1], lines[0])
 		}
 		if end := strings.Join(lines[max(0, len(lines)-5):], " "); !strings.Contains(end, "Next: ") {
 			t.Errorf("%s: nothing follows: %s", m[1], end)
 		}
-		return "<!-- " + m[1] + " -->\n```\n" + m[2] + golden.String() + "```\n"
+		return "<!-- " + m[1] + " -->\n```\n" + m[2] + golden + "```\n"
 	})
 	if asked < 8 {
 		t.Errorf("%s has the pages of %d commands, want 8 at least", name, asked)

@@ -31,7 +31,7 @@ func TestPagesInABrowser(t *testing.T) {
 	documents := allDocuments()
 	for _, name := range slices.Sorted(maps.Keys(documents)) {
 		path := filepath.Join(t.TempDir(), name+".html")
-		if err := os.WriteFile(path, []byte(pageOf(t, documents[name])), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(rendered(t, documents[name].HTML)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		tab, closeTab := chromedp.NewContext(browser)
@@ -185,7 +185,7 @@ func TestLivePageInABrowser(t *testing.T) {
 		t.Errorf("axe finds %.2000s", found)
 	}
 	ended := make(chan struct{})
-	go func() { l.End([]byte(pageOf(t, closedRun())), time.Minute); close(ended) }()
+	go func() { l.End([]byte(rendered(t, closedRun().HTML)), time.Minute); close(ended) }()
 	<-ended
 	for begun := time.Now(); !strings.HasPrefix(at, "complete3/") && time.Since(begun) < time.Minute; { // a page that goes away answers with an error
 		_ = chromedp.Run(browser, chromedp.Evaluate(`document.readyState + document.querySelectorAll("figure > .closely").length + location.pathname`, &at))

@@ -95,13 +95,10 @@ func TestCalibrationWithVerdicts(t *testing.T) {
 		{"no verdict in the calibration", never, begin + "none of its A/A comparisons came to a verdict; 8 rounds", "NaN"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var b bytes.Buffer
-			if err := tt.d.Text(&b); err != nil {
-				t.Fatal(err)
-			}
-			got := strings.Join(strings.Fields(b.String()), " ")
+			b := rendered(t, tt.d.Text)
+			got := strings.Join(strings.Fields(b), " ")
 			if !strings.Contains(got, tt.want) || tt.not != "" && strings.Contains(got, tt.not) {
-				t.Errorf("want %q and not %q:\n%s", tt.want, tt.not, &b)
+				t.Errorf("want %q and not %q:\n%s", tt.want, tt.not, b)
 			}
 		})
 	}

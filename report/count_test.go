@@ -61,15 +61,12 @@ func TestCountPage(t *testing.T) {
 		"scattering": {scattering, []string{"No clear difference", "most functions do not do the same in each repetition", "runtime and scheduling −0.490 −0.440 +0.0500"}},
 		"refused":    {refused, []string{"No result: the instructions of A and B cannot be compared", "INVALID (not_steady): B: it grows; counted under"}},
 	} {
-		var page strings.Builder
-		if err := tt.d.Screen(&page, report.Look{}); err != nil {
-			t.Fatal(err)
-		}
-		rest := strings.Join(strings.Fields(page.String()), " ")
+		page := screenOf(t, tt.d)
+		rest := strings.Join(strings.Fields(page), " ")
 		for _, want := range tt.want {
 			_, after, found := strings.Cut(rest, want)
 			if !found {
-				t.Errorf("%s: %q is missing, or not in its place:\n%s", name, want, page.String())
+				t.Errorf("%s: %q is missing, or not in its place:\n%s", name, want, page)
 				break
 			}
 			rest = after
@@ -157,14 +154,11 @@ func TestCountedFunctionsHaveTheirCallers(t *testing.T) {
 	c.Rows = append(c.Rows, count.Row{Name: "log.formatHeader", Kind: "logging", Difference: c.Rows[0].Difference})
 	d.Trials = []report.Trials{{Trials: trial.Trials{Arms: []string{"A", "B"}, Why: &trial.Diagnosis{Calls: []why.Call{{Function: "all", PerOp: []float64{0, 9}},
 		{Function: "main.handle", Depth: 1, PerOp: []float64{0, 9}}, {Function: "main.spinWork", Depth: 2, PerOp: []float64{0, 9}}, {Function: "log.formatHeader", Depth: 3, PerOp: []float64{0, 5}}}}}}}
-	var page strings.Builder
-	if err := d.Screen(&page, report.Look{}); err != nil {
-		t.Fatal(err)
-	}
-	text := strings.Join(strings.Fields(page.String()), " ")
+	page := screenOf(t, d)
+	text := strings.Join(strings.Fields(page), " ")
 	for _, want := range []string{"log.formatHeader +90.0; under main.spinWork by sampled stacks", "main.handle → main.spinWork", "Why: unknown"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("%s is missing:\n%s", want, page.String())
+			t.Errorf("%s is missing:\n%s", want, page)
 		}
 	}
 }
@@ -182,12 +176,9 @@ func TestCountedLab(t *testing.T) {
 		if verdict == stat.Invalid {
 			d.Counts[0].Comparisons[0].Reason = finding.NotSteady.Refusal("it grows").About("B")
 		}
-		var page strings.Builder
-		if err := d.Screen(&page, report.Look{}); err != nil {
-			t.Fatal(err)
-		}
-		if text := strings.Join(strings.Fields(page.String()), " "); !strings.HasPrefix(text, want[0]) || !strings.Contains(text, want[1]) {
-			t.Errorf("%s: want %q:\n%s", verdict, want, page.String())
+		page := screenOf(t, d)
+		if text := strings.Join(strings.Fields(page), " "); !strings.HasPrefix(text, want[0]) || !strings.Contains(text, want[1]) {
+			t.Errorf("%s: want %q:\n%s", verdict, want, page)
 		}
 	}
 }

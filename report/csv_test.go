@@ -17,14 +17,11 @@ import (
 // csvOf writes and reads a table; each row is a map by the columns.
 func csvOf(t *testing.T, d *report.Document) []map[string]string {
 	t.Helper()
-	var b bytes.Buffer
-	if err := d.CSV(&b); err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(b.String(), "\n"); n != strings.Count(b.String(), "\r\n") {
+	b := rendered(t, d.CSV)
+	if n := strings.Count(b, "\n"); n != strings.Count(b, "\r\n") {
 		t.Error("a line does not end as RFC 4180 says")
 	}
-	records, err := csv.NewReader(&b).ReadAll()
+	records, err := csv.NewReader(strings.NewReader(b)).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -39,6 +40,25 @@ func golden(t *testing.T, name string, got []byte) {
 	t.Errorf("%s differs from %s.got (go test -update rewrites it): %v", path, path, err)
 }
 
+// rendered is what a view writes.
+func rendered(t testing.TB, view func(io.Writer) error) string {
+	t.Helper()
+	var b strings.Builder
+	if err := view(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// screenOf has the look of a terminal of any width, where no other is asked for.
+func screenOf(t testing.TB, d *report.Document, look ...report.Look) string {
+	return rendered(t, func(w io.Writer) error { return d.Screen(w, append(look, report.Look{})[0]) })
+}
+
+func briefOf(t testing.TB, d *report.Document) string {
+	return rendered(t, func(w io.Writer) error { return d.Brief(w, report.Look{}) })
+}
+
 // gathered are pages by their kind, that is by the command that prints them, and by their name: those of a kind
 // have a golden file together.
 type gathered map[string]map[string]string
@@ -70,12 +90,9 @@ func (g gathered) golden(t *testing.T, which string) {
 func TestGolden(t *testing.T) {
 	texts := gathered{}
 	for name, d := range allDocuments() {
-		var markdown bytes.Buffer
-		if err := d.Markdown(&markdown); err != nil {
-			t.Fatal(err)
-		}
+		markdown := rendered(t, d.Markdown)
 		if texts.add(d, name, report.Below(d)); name == "closed" || name == "comparison" || name == "lab" {
-			golden(t, name+".md", markdown.Bytes())
+			golden(t, name+".md", []byte(markdown))
 		}
 	}
 	texts.golden(t, "full")

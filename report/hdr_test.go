@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"bytes"
 	"maps"
 	"math"
 	"slices"
@@ -14,19 +13,10 @@ import (
 	"contend/report"
 )
 
-func hdrOf(t *testing.T, d *report.Document) string {
-	t.Helper()
-	var b bytes.Buffer
-	if err := d.HDR(&b); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
 // The format's own reader finds the times of each result under its tag.
 func TestHDRLogIsRead(t *testing.T) {
 	d := comparison()
-	log := hdrOf(t, d)
+	log := rendered(t, d.HDR)
 	reader := hdrhistogram.NewHistogramLogReader(strings.NewReader(log))
 	for _, r := range d.Results {
 		if r.Response.Count() == 0 {
@@ -67,7 +57,7 @@ func TestHDRTags(t *testing.T) {
 		{ladder(), nil}, {nothingSucceeded(), nil}, {document("run"), nil},
 	} {
 		tags := map[string]bool{}
-		reader := hdrhistogram.NewHistogramLogReader(strings.NewReader(hdrOf(t, tt.d)))
+		reader := hdrhistogram.NewHistogramLogReader(strings.NewReader(rendered(t, tt.d.HDR)))
 		for {
 			interval, err := reader.NextIntervalHistogram()
 			if err != nil {

@@ -53,7 +53,7 @@ func TestPagesOfLongComparisonsAreSmall(t *testing.T) {
 		lab.Add(report.Place{Experiment: e.ID, Part: "main"}, usual)
 	}
 	for most, d := range map[int]*report.Document{300_000: d, 1_500_000: lab} {
-		page := pageOf(t, d)
+		page := rendered(t, d.HTML)
 		t.Logf("%d bytes", len(page))
 		if len(page) > most || !strings.Contains(page, `class="flame"`) {
 			t.Errorf("%d bytes, want at most %d", len(page), most)
@@ -70,7 +70,7 @@ func TestPageOfALongRunIsSmall(t *testing.T) {
 	}
 	r.Duration = 300 * time.Second
 	r.Course = overTime(r, seconds...)
-	page := pageOf(t, runDocument(r))
+	page := rendered(t, runDocument(r).HTML)
 	t.Logf("%d bytes", len(page))
 	if len(page) > 300_000 || !strings.Contains(page, "data-plot") {
 		t.Errorf("%d bytes", len(page))

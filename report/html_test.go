@@ -14,21 +14,12 @@ import (
 	"contend/report"
 )
 
-func pageOf(t testing.TB, d *report.Document) string {
-	t.Helper()
-	var b bytes.Buffer
-	if err := d.HTML(&b); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
 // A page needs nothing but itself, is small, begins with what the terminal says, and has
 // everything that the text has.
 func TestPages(t *testing.T) {
 	outside := regexp.MustCompile(`(?i)(src|href)="([^"]*)"|@import|url\(`)
 	for name, d := range allDocuments() {
-		page := pageOf(t, d)
+		page := rendered(t, d.HTML)
 		if len(page) > 300_000 {
 			t.Errorf("%s: %d bytes", name, len(page))
 		}
@@ -74,7 +65,7 @@ func TestPicturesOfDocuments(t *testing.T) {
 		"calibration": {"What comparisons can see", "Equal servers", "Length of a block"},
 		"uplinks":     {"What became of the uplinks", "CPU time by program", "Backlog over time", "Throughput over time"},
 	} {
-		page := pageOf(t, allDocuments()[name])
+		page := rendered(t, allDocuments()[name].HTML)
 		for _, title := range titles {
 			if !regexp.MustCompile(`<figcaption>[^<]*(?i)` + title).MatchString(page) {
 				t.Errorf("%s has no picture %q: %q", name, title, regexp.MustCompile(`<figcaption>[^<]*`).FindAllString(page, -1))
@@ -92,7 +83,7 @@ func TestHostileNames(t *testing.T) {
 			d.Results[0].Examples[kind] = name
 		}
 		d.Arms, d.Notes, d.Next, d.Settle, d.NextFor, d.SettleFor = []report.Arm{{Name: name, Does: name}}, []string{name}, name, name, name, name
-		page := pageOf(t, d)
+		page := rendered(t, d.HTML)
 		if strings.Count(page, "<script") != 1 || strings.Count(page, "<style") != 1 || strings.Contains(page, "<img") || strings.ContainsAny(page, "\u202e\x1b") {
 			t.Errorf("%q is on the page as it is", name)
 		}
@@ -138,11 +129,8 @@ func TestPictureOfTheReadme(t *testing.T) {
 func TestHTMLShowsThePageUnfolded(t *testing.T) {
 	d := oneLevel(10)
 	d.Arms[0].URL = "http://{{addr}}/items"
-	var b strings.Builder
-	if err := d.HTML(&b); err != nil {
-		t.Fatal(err)
-	}
-	inSight, _, _ := strings.Cut(b.String(), "<details")
+	b := rendered(t, d.HTML)
+	inSight, _, _ := strings.Cut(b, "<details")
 	for _, want := range []string{"./orders -mode queue -listen {{addr}}", "http://{{addr}}/items", "10,006/s", "11,003/s", "response time"} {
 		if !strings.Contains(inSight, want) {
 			t.Errorf("no %q before the first fold", want)

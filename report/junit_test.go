@@ -191,15 +191,12 @@ func (c junitCase) ended() (how, text string) {
 
 func junitOf(t *testing.T, d *report.Document) []junitCase {
 	t.Helper()
-	var b bytes.Buffer
-	if err := d.JUnit(&b); err != nil {
-		t.Fatal(err)
-	}
-	if err := schemaOfJUnit(t).check(b.Bytes()); err != nil {
-		t.Fatalf("%v\n%s", err, b.Bytes())
+	b := rendered(t, d.JUnit)
+	if err := schemaOfJUnit(t).check([]byte(b)); err != nil {
+		t.Fatalf("%v\n%s", err, []byte(b))
 	}
 	var suites junitSuites
-	if err := xml.Unmarshal(b.Bytes(), &suites); err != nil {
+	if err := xml.Unmarshal([]byte(b), &suites); err != nil {
 		t.Fatal(err)
 	}
 	counts := map[string]int{}

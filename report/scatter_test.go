@@ -22,11 +22,8 @@ func TestScatterIsSaid(t *testing.T) {
 		Trials: []report.Trials{{Trials: trial.Trials{Probes: []trial.Probe{
 			{Sample: probe.Sample{RoundTrip: 98, Wakeup: 5200}}, {Sample: probe.Sample{RoundTrip: 447, Wakeup: 5200}}}}}},
 	}
-	var b strings.Builder
-	if err := d.Text(&b); err != nil {
-		t.Fatal(err)
-	}
-	text := strings.Join(strings.Fields(b.String()), " ")
+	b := rendered(t, d.Text)
+	text := strings.Join(strings.Fields(b), " ")
 	for _, want := range []string{
 		"2% to 12.3% from block to block", "1% from one start of the servers to the next", "of a round 50% comes with the start",
 		"looked at 2 times between blocks: 98.0 ns to 447 ns from core to core", "5.20 µs for a wake-up",

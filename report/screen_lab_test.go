@@ -138,13 +138,10 @@ func TestLabPages(t *testing.T) {
 			most = 8 + 12*n
 		}
 		for _, look := range []report.Look{{}, {ASCII: true}} {
-			var b bytes.Buffer
-			if err := d.Screen(&b, look); err != nil {
-				t.Fatal(err)
-			}
-			lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+			b := screenOf(t, d, look)
+			lines := strings.Split(strings.TrimSuffix(b, "\n"), "\n")
 			if len(lines) > most || len(lines) < 4 {
-				t.Errorf("%s has %d lines, want 4 to %d:\n%s", name, len(lines), most, b.String())
+				t.Errorf("%s has %d lines, want 4 to %d:\n%s", name, len(lines), most, b)
 			}
 			for _, line := range lines {
 				if n := utf8.RuneCountInString(line); n > 100 {
@@ -152,9 +149,9 @@ func TestLabPages(t *testing.T) {
 				}
 			}
 			if !look.ASCII {
-				all.add(d, name, b.String())
-			} else if i := strings.IndexFunc(b.String(), func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
-				t.Errorf("%s is not ASCII: %q", name, b.String()[i:i+3])
+				all.add(d, name, b)
+			} else if i := strings.IndexFunc(b, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
+				t.Errorf("%s is not ASCII: %q", name, b[i:i+3])
 			}
 		}
 		var brief bytes.Buffer

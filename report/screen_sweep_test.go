@@ -36,18 +36,15 @@ func TestSomeOfManyLevels(t *testing.T) {
 		levels, x := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}[:n], []int64{100, 200, 300, 400, 500, 600, 700, 800, 810, 815}[:n]
 		d := document("sweep")
 		d.AddCurve(report.Place{}, sweepOf("", levels, x))
-		var b strings.Builder
-		if err := d.Screen(&b, report.Look{}); err != nil {
-			t.Fatal(err)
-		}
-		_, rows, _ := strings.Cut(b.String(), "concurrency  throughput")
+		b := screenOf(t, d)
+		_, rows, _ := strings.Cut(b, "concurrency  throughput")
 		head, rows, _ := strings.Cut(rows, "\n")
 		if strings.HasSuffix(head, "8 of 10 levels") != (n == 10) || strings.Count(rows, "█\n")+strings.Count(rows, "use this\n") != 8 {
-			t.Errorf("%d levels:\n%s", n, &b)
+			t.Errorf("%d levels:\n%s", n, b)
 		}
 		for _, level := range []string{" 1 ", fmt.Sprintf(" %d ", n), " 8 "} {
 			if !strings.Contains(rows, level) {
-				t.Errorf("of %d levels%sis not shown:\n%s", n, level, &b)
+				t.Errorf("of %d levels%sis not shown:\n%s", n, level, b)
 			}
 		}
 	}
@@ -60,24 +57,21 @@ func TestALawThatMissesTheLevels(t *testing.T) {
 	if fit := d.Curves[0].Fit; fit == nil || fit.Peak == nil || !slices.ContainsFunc(fit.Warnings, func(w finding.Warning) bool { return w.Is(finding.Misfit) }) {
 		t.Fatalf("the fit is %+v, want one with a peak and a misfit", fit)
 	}
-	var b strings.Builder
-	if err := d.Screen(&b, report.Look{}); err != nil {
-		t.Fatal(err)
-	}
-	page := strings.Join(strings.Fields(b.String()), " ")
+	b := screenOf(t, d)
+	page := strings.Join(strings.Fields(b), " ")
 	for _, want := range []string{"Use concurrency 10: ", ". Concurrency 16: 3.9% more, 1.54× the median.", // 32580 ÷ 31370 = 1.039
 		"from concurrency 10 to 64 throughput falls by 12%, and the median is 7.", // 27500 ÷ 31370 = 0.877
 		"10 31,370/s ±0.495% ", // of 0.998, 1 and 1.002 in whole numbers: 4.3 · 0.002 ÷ √3
 		" for the levels measured (best: ", " at concurrency 16); ignore the fitted curve (misfit)", "! misfit: "} {
 		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q:\n%s", want, b.String())
+			t.Errorf("the page lacks %q:\n%s", want, b)
 		}
 	}
 	if strings.Contains(page, "fitted peak") {
-		t.Errorf("the fitted peak is on the page:\n%s", b.String())
+		t.Errorf("the fitted peak is on the page:\n%s", b)
 	}
-	if head, _, _ := strings.Cut(b.String(), "Next: "); !strings.HasPrefix(textOf(t, d), head) {
-		t.Errorf("the whole report does not begin with the page:\n%s", textOf(t, d))
+	if head, _, _ := strings.Cut(b, "Next: "); !strings.HasPrefix(rendered(t, d.Text), head) {
+		t.Errorf("the whole report does not begin with the page:\n%s", rendered(t, d.Text))
 	}
 }
 

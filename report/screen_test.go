@@ -384,13 +384,10 @@ func TestScreens(t *testing.T) {
 	all := gathered{}
 	for name, p := range screens() {
 		for _, look := range []report.Look{{}, {ASCII: true}} {
-			var b bytes.Buffer
-			if err := p.d.Screen(&b, look); err != nil {
-				t.Fatal(err)
-			}
-			lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+			b := screenOf(t, p.d, look)
+			lines := strings.Split(strings.TrimSuffix(b, "\n"), "\n")
 			if most := p.most + apartFromContent; len(lines) > most || len(lines) < 3 {
-				t.Errorf("%s has %d lines, want 3 to %d:\n%s", name, len(lines), most, b.String())
+				t.Errorf("%s has %d lines, want 3 to %d:\n%s", name, len(lines), most, b)
 			}
 			for _, line := range lines {
 				if n := utf8.RuneCountInString(line); n > 100 {
@@ -401,9 +398,9 @@ func TestScreens(t *testing.T) {
 				}
 			}
 			if !look.ASCII {
-				all.add(p.d, name, b.String())
-			} else if i := strings.IndexFunc(b.String(), func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
-				t.Errorf("%s is not ASCII: %q", name, b.String()[i:i+3])
+				all.add(p.d, name, b)
+			} else if i := strings.IndexFunc(b, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
+				t.Errorf("%s is not ASCII: %q", name, b[i:i+3])
 			}
 		}
 	}
@@ -419,25 +416,19 @@ func TestNarrowScreens(t *testing.T) {
 	without := strings.NewReplacer(" ", "", "\n", "", "█", "", `\`, "")
 	between := regexp.MustCompile(`'[^']*'`)
 	for name, p := range screens() {
-		var whole bytes.Buffer
-		if err := p.d.Screen(&whole, report.Look{}); err != nil {
-			t.Fatal(err)
-		}
-		want := without.Replace(axisOfPage.ReplaceAllString(whole.String(), ""))
+		whole := screenOf(t, p.d)
+		want := without.Replace(axisOfPage.ReplaceAllString(whole, ""))
 		for _, columns := range []int{1, 40, 60, 80} {
-			var narrow bytes.Buffer
-			if err := p.d.Screen(&narrow, report.Look{Width: columns}); err != nil {
-				t.Fatal(err)
-			}
-			for line := range strings.Lines(narrow.String()) {
+			narrow := screenOf(t, p.d, report.Look{Width: columns})
+			for line := range strings.Lines(narrow) {
 				line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), ` \`)
 				words := strings.Fields(between.ReplaceAllString(line, "x"))
 				if n := utf8.RuneCountInString(line); n > max(columns, 30) && len(words) > 1 {
 					t.Errorf("%s at %d columns has a line of %d: %s", name, columns, n, line)
 				}
 			}
-			if got := without.Replace(axisOfPage.ReplaceAllString(narrow.String(), "")); got != want {
-				t.Errorf("%s at %d columns has lost something:\n%s", name, columns, narrow.String())
+			if got := without.Replace(axisOfPage.ReplaceAllString(narrow, "")); got != want {
+				t.Errorf("%s at %d columns has lost something:\n%s", name, columns, narrow)
 			}
 		}
 	}
@@ -446,12 +437,9 @@ func TestNarrowScreens(t *testing.T) {
 // The last line of a server may look like an axis.
 func TestLastWordsStayInNarrowScreens(t *testing.T) {
 	d := failedWith(ended("A", false, 2, "├── config.yaml ── line 3: the port is missing, or is no number"))
-	var b strings.Builder
-	if err := d.Screen(&b, report.Look{Width: 40}); err != nil {
-		t.Fatal(err)
-	}
-	if words := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(words, "│ ├── config.yaml ── line 3: the port is missing, or is no number Next:") {
-		t.Error(b.String())
+	b := screenOf(t, d, report.Look{Width: 40})
+	if words := strings.Join(strings.Fields(b), " "); !strings.Contains(words, "│ ├── config.yaml ── line 3: the port is missing, or is no number Next:") {
+		t.Error(b)
 	}
 }
 
@@ -505,13 +493,10 @@ func TestWrongAnswersAreShown(t *testing.T) {
 	for _, r := range d.Results {
 		r.Faults = []load.Fault{{Status: 404, Count: 7, Example: "HTTP/1.1 404 Not Found"}}
 	}
-	var b bytes.Buffer
-	if err := d.Screen(&b, report.Look{}); err != nil {
-		t.Fatal(err)
-	}
+	b := screenOf(t, d)
 	for _, want := range []string{"mutex: 7 × status 404: HTTP/1.1 404 Not Found", "inputq: 7 × status 404"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("%q is not on the page:\n%s", want, b.String())
+		if !strings.Contains(b, want) {
+			t.Errorf("%q is not on the page:\n%s", want, b)
 		}
 	}
 }
@@ -525,12 +510,9 @@ func TestNoFigureIsSaid(t *testing.T) {
 		}
 	}
 	d.Derive()
-	var b strings.Builder
-	if err := d.Screen(&b, report.Look{}); err != nil {
-		t.Fatal(err)
-	}
-	if !regexp.MustCompile(`\n  throughput +10,006/s +none +invalid\n`).MatchString(b.String()) {
-		t.Errorf("no figure is not said:\n%s", b.String())
+	b := screenOf(t, d)
+	if !regexp.MustCompile(`\n  throughput +10,006/s +none +invalid\n`).MatchString(b) {
+		t.Errorf("no figure is not said:\n%s", b)
 	}
 }
 
@@ -538,11 +520,8 @@ func TestNoFigureIsSaid(t *testing.T) {
 func TestPagesWithoutRightAnswers(t *testing.T) {
 	for name, d := range map[string]*report.Document{"run": runDocument(onlyWrong(oneLevel(10)).Results[0].Result), "compare": onlyWrong(oneLevel(10)),
 		"levels": onlyWrong(comparison()), "sweep": onlyWrong(oneSweep(0)), "rate": onlyWrong(searched(false))} {
-		var b bytes.Buffer
-		if err := d.Screen(&b, report.Look{}); err != nil {
-			t.Fatal(err)
-		}
-		page := b.String()
+		b := screenOf(t, d)
+		page := b
 		for _, want := range []string{"× status 404: 404 page not found", "× reset: read: connection reset by peer", "curl -i"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s lacks %q:\n%s", name, want, page)
@@ -577,11 +556,8 @@ func TestBusyServersOfComparisons(t *testing.T) {
 		d      *report.Document
 		marked bool
 	}{"throughput": {busy(metric.Throughput, "response_p90_ns"), false}, "times": {busy("response_p90_ns", metric.Throughput), true}, "at a rate": {paced, true}} {
-		var b bytes.Buffer
-		if err := tt.d.Screen(&b, report.Look{}); err != nil {
-			t.Fatal(err)
-		}
-		if page := b.String(); strings.Contains(page, "! server_busy") != tt.marked || strings.Contains(page, "with 1 caveat (!)") != tt.marked {
+		b := screenOf(t, tt.d)
+		if page := b; strings.Contains(page, "! server_busy") != tt.marked || strings.Contains(page, "with 1 caveat (!)") != tt.marked {
 			t.Errorf("%s: marked %v, want %v:\n%s", name, !tt.marked, tt.marked, page)
 		}
 	}

@@ -107,12 +107,3 @@ func TestAmountsOfARun(t *testing.T) {
 		t.Error(text)
 	}
 }
-
-func screenOf(t *testing.T, d *report.Document) string {
-	t.Helper()
-	var b strings.Builder
-	if err := d.Screen(&b, report.Look{}); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}

@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -53,11 +52,8 @@ func TestFirstLineOfAComparison(t *testing.T) {
 		{cpu, 0.9, 0.88, 0.91, stat.Less, "B has 10.0% less server CPU per op than A (95% CI 9.0% to 12.0%)"},
 		{cpu, 1, 0.99, 1.01, stat.Equivalent, "The server CPU per op of B equals that of A, within ±2% (95% CI 1.0% less to 1.0% more)"},
 	} {
-		var b strings.Builder
-		if err := judged(tt.metric, tt.ratio, tt.low, tt.high, tt.verdict).Brief(&b, report.Look{}); err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.TrimSuffix(b.String(), "\n"); got != tt.want {
+		b := briefOf(t, judged(tt.metric, tt.ratio, tt.low, tt.high, tt.verdict))
+		if got := strings.TrimSuffix(b, "\n"); got != tt.want {
 			t.Errorf("%s × %g is said as\n%s, want\n%s", tt.metric, tt.ratio, got, tt.want)
 		}
 	}
@@ -85,12 +81,9 @@ func TestSecondLineOfAComparison(t *testing.T) {
 		d := judged(metric.Throughput, 1.01, 0.98, 1.04, tt.verdict)
 		c := &d.Comparisons[0].Comparison
 		c.Level, c.Warnings, c.RoundsNeeded, c.TimeNeeded = tt.level, tt.warnings, tt.rounds, tt.time
-		var b strings.Builder
-		if err := d.Screen(&b, report.Look{}); err != nil {
-			t.Fatal(err)
-		}
-		if _, rest, _ := strings.Cut(b.String(), "\n"); !strings.HasPrefix(rest, strings.TrimSpace(tt.want)+"\n") {
-			t.Errorf("%s\n, want behind the first line\n%s", b.String(), tt.want)
+		b := screenOf(t, d)
+		if _, rest, _ := strings.Cut(b, "\n"); !strings.HasPrefix(rest, strings.TrimSpace(tt.want)+"\n") {
+			t.Errorf("%s\n, want behind the first line\n%s", b, tt.want)
 		}
 	}
 }
@@ -106,11 +99,8 @@ func TestPercentilesTakeAnswers(t *testing.T) {
 		999:  {", p99 ", "p50 p90 p95 p99 max"},
 		1000: {", p99 ", "p50 p90 p95 p99 p99.9 max"},
 	} {
-		var b strings.Builder
-		if err := runDocument(closedResult("http://localhost:8080/", 1, n)).Screen(&b, report.Look{}); err != nil {
-			t.Fatal(err)
-		}
-		first, rest, _ := strings.Cut(b.String(), "\n")
+		b := screenOf(t, runDocument(closedResult("http://localhost:8080/", 1, n)))
+		first, rest, _ := strings.Cut(b, "\n")
 		var rows []string
 		for line := range strings.Lines(rest) {
 			if words := strings.Fields(line + " ."); strings.HasPrefix(words[0], "p") || words[0] == "max" {
@@ -128,13 +118,10 @@ func TestAnExcuseIsNoFailure(t *testing.T) {
 	d := expectedOf("p99 < 20ms", "throughput > 3000")
 	d.Expectations[0].Excuse = finding.StartLag.Refusal("iterations started late")
 	d.Expectations[1].Held, d.Expectations[1].Detail = false, "throughput was 2,000/s"
-	var b strings.Builder
-	if err := d.Screen(&b, report.Look{}); err != nil {
-		t.Fatal(err)
-	}
+	b := screenOf(t, d)
 	for _, want := range []string{"FAIL: throughput > 3000: throughput was 2,000/s (1 of 2 expectations failed)\n", "\n  undecided  p99 < 20ms: iterations started late\n", "\n  FAIL       throughput > 3000: throughput was 2,000/s\n"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("%q is not on the page:\n%s", want, b.String())
+		if !strings.Contains(b, want) {
+			t.Errorf("%q is not on the page:\n%s", want, b)
 		}
 	}
 }
@@ -176,14 +163,11 @@ func TestSharesOnScreen(t *testing.T) {
 	for failed, want := range map[int64]string{5: "0.5%", 75: "7.5%", 996: "99.6%"} {
 		r := closedResult("http://localhost:8080/", 10, 1000-failed)
 		r.Planned, r.Failed = 1000, failed
-		var b bytes.Buffer
-		if err := runDocument(r).Screen(&b, report.Look{}); err != nil {
-			t.Fatal(err)
-		}
-		page := strings.Join(strings.Fields(b.String()), " ")
+		b := screenOf(t, runDocument(r))
+		page := strings.Join(strings.Fields(b), " ")
 		for _, line := range []string{"of 1,000 iterations failed (" + want + ")", " failed (" + want + ") "} {
 			if !strings.Contains(page, line) {
-				t.Errorf("%d of 1,000 failed: %q is missing in\n%s", failed, line, &b)
+				t.Errorf("%d of 1,000 failed: %q is missing in\n%s", failed, line, b)
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func TestSearchesSayWhatTheyFound(t *testing.T) {
 	}
 	invalid := &report.Document{Searches: []report.Search{{Result: search.Result{Arm: "a", Verdict: search.RateInvalid,
 		Reason: finding.FewSamples.Refusal("too few")}}}}
-	if text := textOf(t, invalid); !strings.HasPrefix(text, "No result: no rate could be judged\nINVALID (few_samples): too few\n") {
+	if text := rendered(t, invalid.Text); !strings.HasPrefix(text, "No result: no rate could be judged\nINVALID (few_samples): too few\n") {
 		t.Errorf("the report begins with\n%s", text)
 	}
 }
@@ -81,7 +81,7 @@ func TestASearchThatOneCallerEnds(t *testing.T) {
 	s := &d.Searches[0].Result
 	s.Attempts, s.Design.Objectives = nil, []string{"p99 < 1us"}
 	s.Derive()
-	text := textOf(t, d)
+	text := rendered(t, d.Text)
 	want := "No rate keeps p99 < 1us: not even one request at a time\nMISSED: one request at a time, the fastest response took "
 	if !strings.HasPrefix(text, want) || !strings.Contains(text, "Next: choose an --objective that one request at a time keeps") {
 		t.Error(text)
@@ -99,14 +99,14 @@ func TestASearchOfAServerThatFails(t *testing.T) {
 	one.Errored = map[errkind.Kind]int64{errkind.Refused: 4, errkind.Timeout: 2}
 	one.Examples = map[errkind.Kind]string{errkind.Refused: "nobody listens", errkind.Timeout: "slow"}
 	s.Attempts, s.Verdict, s.Reason = nil, search.RateInvalid, finding.NothingSucceeded.Refusal("none")
-	text := textOf(t, d)
+	text := rendered(t, d.Text)
 	for _, want := range []string{"No request succeeded: 3 failed and 6 without a response\nINVALID (", "\n  4 × refused: nobody listens\n  3 × status 404: gone\n  2 × timeout: slow\n"} {
 		if !strings.Contains(text, want) || strings.Contains(text, "Attempts") {
 			t.Errorf("%q is missing, or there are attempts:\n%s", want, text)
 		}
 	}
 	one.Faults, one.Errored = nil, nil // as an older version wrote it
-	if text = textOf(t, d); strings.Contains(text, "×") {
+	if text = rendered(t, d.Text); strings.Contains(text, "×") {
 		t.Error(text)
 	}
 }
@@ -148,13 +148,10 @@ func TestSearchesThatDoNotBegin(t *testing.T) {
 		s.Derive()
 		d := document("sweep")
 		d.AddSearch(report.Place{}, s)
-		var page strings.Builder
-		if err := d.Screen(&page, report.Look{}); err != nil {
-			t.Fatal(err)
-		}
+		page := screenOf(t, d)
 		for _, want := range tt.want {
-			if !strings.Contains(strings.Join(strings.Fields(page.String()), " "), want) {
-				t.Errorf("the page does not say %q: %s", want, &page)
+			if !strings.Contains(strings.Join(strings.Fields(page), " "), want) {
+				t.Errorf("the page does not say %q: %s", want, page)
 			}
 		}
 	}
@@ -173,11 +170,8 @@ func TestSweepsOfServersThatStarve(t *testing.T) {
 			c.Visits, c.Explored, begins = []trial.Cell{{Result: one}}, []trial.Cell{cell}, "Use concurrency 1: "
 		}
 		c.Derive()
-		var page strings.Builder
-		if err := d.Screen(&page, report.Look{}); err != nil {
-			t.Fatal(err)
-		}
-		text := strings.Join(strings.Fields(page.String()), " ")
+		page := screenOf(t, d)
+		text := strings.Join(strings.Fields(page), " ")
 		if !strings.HasPrefix(text, begins) || left && !strings.Contains(text, "At concurrency 10, 9 of 10 connections got no response") {
 			t.Errorf("the page is %s, want %q first", text, begins)
 		}

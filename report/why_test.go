@@ -241,7 +241,7 @@ func TestRuntimesHideFunctions(t *testing.T) {
 			d.Trials[0].Why.Profiles[1].Packages = []why.Package{{Name: "[jit]"}}
 		}
 		d.Arms = []report.Arm{{Name: d.Trials[0].Arms[1], Does: command}}
-		text := textOf(t, d)
+		text := rendered(t, d.Text)
 		if want != "" && !strings.Contains(text, want) || want == "" && strings.Contains(text, "are unknown: start") {
 			t.Errorf("%s: %q is missing, or should be:\n%s", command, want, text)
 		}
