@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -240,9 +239,7 @@ func TestWriteBenchmarks(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string][]byte{"both.txt": both.Bytes(), "old.txt": old.Bytes(), "new.txt": new.Bytes()}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, filepath.Join(dir, name), text)
 	}
 	for _, args := range [][]string{{"-col", "/arm", "both.txt"}, {"old.txt", "new.txt"}} {
 		cmd := exec.CommandContext(t.Context(), benchstat, args...)

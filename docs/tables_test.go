@@ -2,13 +2,12 @@ package docs
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite the tables in the pages")
+	"contend/internal/testenv"
+)
 
 // The pages repeat the tables of the program, word for word.
 func TestPagesRepeatTheTables(t *testing.T) {
@@ -34,10 +33,10 @@ func TestPagesRepeatTheTables(t *testing.T) {
 			i += length(lines[i:], func(line string) bool { return strings.HasPrefix(line, "|") }) - 1
 		}
 		text := []byte(strings.Join(is, "\n"))
-		if *update {
+		if *testenv.Update {
 			err = os.WriteFile(page, text, 0o644)
 		}
-		if err != nil || !*update && !bytes.Equal(was, text) {
+		if err != nil || !*testenv.Update && !bytes.Equal(was, text) {
 			t.Errorf("%s has another table than the program (go test ./docs -update): %v", page, err)
 		}
 	}

@@ -1,11 +1,12 @@
 package experiment
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"contend/internal/testenv"
 )
 
 func TestReadAB(t *testing.T) {
@@ -18,10 +19,7 @@ Requests per second:    7242.52 [#/sec] (mean)
 Time per request:       2.762 [ms] (mean)
 Time per request:       0.138 [ms] (mean, across all concurrent requests)
 `
-	csv := filepath.Join(t.TempDir(), "e.csv")
-	if err := os.WriteFile(csv, []byte("Percentage served,Time in ms\n0,0.1\n9,0.2\n98,3.1\n99,4.25\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	csv := testenv.Write(t, filepath.Join(t.TempDir(), "e.csv"), "Percentage served,Time in ms\n0,0.1\n9,0.2\n98,3.1\n99,4.25\n")
 	got, err := readAB(text, csv)
 	want := clientRun{perSec: 7242.52, mean: 2.762, p99: 4.25, completed: 1000, failed: 5}
 	if err != nil || got != want {

@@ -2,12 +2,12 @@ package experiment
 
 import (
 	"fmt"
-	"os"
 	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/setting"
 )
 
@@ -51,10 +51,7 @@ func yamlBlocks(text string) map[int]string {
 
 // Every block of the manual is valid, alone or with the rest of a file.
 func TestManual(t *testing.T) {
-	text, err := os.ReadFile("../docs/experiment-file.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, "../docs/experiment-file.md")
 	blocks := yamlBlocks(string(text))
 	if len(blocks) < 15 {
 		t.Errorf("found only %d blocks", len(blocks))
@@ -91,10 +88,7 @@ func noteFields(t *testing.T, text string, used map[string]bool) {
 
 // The first example of the page is complete by itself.
 func TestThePageBeginsWithACompleteFile(t *testing.T) {
-	text, err := os.ReadFile("../docs/experiment-file.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, "../docs/experiment-file.md")
 	_, rest, _ := strings.Cut(string(text), "```yaml\n")
 	block, _, _ := strings.Cut(rest, "```")
 	f, err := Parse("experiment-file.md", []byte(block))
@@ -110,10 +104,7 @@ func TestThePageBeginsWithACompleteFile(t *testing.T) {
 // -update writes them.
 func TestManualHasTheSettings(t *testing.T) {
 	const manual = "../docs/experiment-file.md"
-	text, err := os.ReadFile(manual)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, manual)
 	got := string(text)
 	for _, section := range []string{"load", "compare", "sweep"} {
 		_, after, found := strings.Cut(got, "\n## "+section+"\n")
@@ -124,10 +115,8 @@ func TestManualHasTheSettings(t *testing.T) {
 		table, _, _ := strings.Cut(after[at:], "\n\n")
 		got = strings.Replace(got, table+"\n", setting.Table(section, settings()), 1)
 	}
-	if *update {
-		if err := os.WriteFile(manual, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if *testenv.Update {
+		testenv.Write(t, manual, got)
 	} else if got != string(text) {
 		t.Errorf("%s has not the tables of the settings, which would be\n%s", manual, got)
 	}

@@ -1,8 +1,6 @@
 package experiment
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -10,13 +8,12 @@ import (
 	"time"
 
 	"contend/guard"
+	"contend/internal/testenv"
 	"contend/metric"
 	"contend/protocol"
 	"contend/setting"
 	"contend/trial"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // orders is a valid file, which tests make mistakes in.
 const orders = `id: orders
@@ -86,28 +83,12 @@ func TestStopTimeout(t *testing.T) {
 // Every mistake of a mistyped file is reported, with its line.
 func TestMistypedFile(t *testing.T) {
 	path := filepath.Join("testdata", "mistyped.yaml")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = Parse("mistyped.yaml", text)
+	text := testenv.Read(t, path)
+	_, err := Parse("mistyped.yaml", text)
 	if err == nil {
 		t.Fatal("no mistake was found")
 	}
-	got := named(err.Error()) + "\n"
-	golden := filepath.Join("testdata", "mistyped.golden")
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	testenv.Golden(t, filepath.Join("testdata", "mistyped.golden"), named(err.Error())+"\n")
 }
 
 // named replaces each list of what is allowed that another table holds by its name,
@@ -132,10 +113,7 @@ func named(text string) string {
 
 // In testdata/mistyped.yaml each line with a mistake ends in a comment with #!.
 func TestMistypedFileHasNoFalseAlarm(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("testdata", "mistyped.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, filepath.Join("testdata", "mistyped.yaml"))
 	marked, found := map[int]bool{}, map[int]bool{}
 	for i, line := range strings.Split(string(text), "\n") {
 		if strings.Contains(line, "#!") {

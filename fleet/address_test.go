@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -76,10 +75,7 @@ func TestServerOfSomebody(t *testing.T) {
 	}
 	public, _ := user.PublicKey()
 	seed, _ := user.Seed()
-	seedFile := filepath.Join(t.TempDir(), "user.nk")
-	if err := os.WriteFile(seedFile, seed, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	seedFile := testenv.Write(t, filepath.Join(t.TempDir(), "user.nk"), seed)
 	for host, want := range map[string]string{"127.0.0.1": "", "example.com": "the server is not the fleet's"} {
 		own := testenv.NewCertificate(host)
 		ca, _ := own.Write(t)

@@ -23,9 +23,7 @@ func write(t *testing.T, files map[string]string) (folder string) {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, file, content)
 	}
 	return folder
 }

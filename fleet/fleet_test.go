@@ -184,9 +184,7 @@ func TestWorkersShareArrivalsAndRows(t *testing.T) {
 	for i := range arrivals {
 		content += fmt.Sprintf("r%d\n", i)
 	}
-	if err := os.WriteFile(rows, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, rows, content)
 	session := open(t, f, workers, protocol.At(server.URL+"/?row={{id}}").With("rows", rows), 60)
 	told := 0
 	plan := load.Plan{VUs: 60, Iterations: arrivals, Pacer: pace.Constant(400), Grace: testenv.Patience,

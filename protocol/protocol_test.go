@@ -294,7 +294,7 @@ func TestReach(t *testing.T) {
 }
 
 func TestDataFile(t *testing.T) {
-	file := testenv.Write(t, "body", "hello")
+	file := testenv.Files(t, "body", "hello")
 	if _, err := (Opener{}).Open(t.Context(), At("http://localhost/").With("data_file", file)); err != nil {
 		t.Error(err)
 	}
@@ -302,7 +302,7 @@ func TestDataFile(t *testing.T) {
 
 // No form of an error shows a secret.
 func TestSecretsAreNotShown(t *testing.T) {
-	file := testenv.Write(t, "secret", "do-not-show")
+	file := testenv.Files(t, "secret", "do-not-show")
 	env := func(name string) (string, bool) { return "do-not-show", name == "SECRET" }
 	for _, s := range []Target{
 		At("http://localhost/").With("basic_auth", "file:"+file), // no user:password

@@ -143,7 +143,7 @@ func TestProxy(t *testing.T) {
 	t.Parallel()
 	plain, secure := backends(t)
 	p := newProxy(t, plain, secure)
-	file := testenv.Write(t, "flow.js", proxiedScript)
+	file := testenv.Files(t, "flow.js", proxiedScript)
 	env := map[string]string{}
 	at := strings.Replace(p.URL, "http://", "http://ann:secret@", 1)
 	env["HTTP_PROXY"], env["https_proxy"] = at, at
@@ -228,7 +228,7 @@ func TestNoProxy(t *testing.T) {
 // Workers get what the script reads of the environment of whoever asks them.
 func TestEnvironmentOfWorkers(t *testing.T) {
 	t.Parallel()
-	file := testenv.Write(t, "flow.js", "export default function () { __ENV.TOKEN; }")
+	file := testenv.Files(t, "flow.js", "export default function () { __ENV.TOKEN; }")
 	var got Target
 	opener := Opener{Surroundings: wire.Surroundings{Environ: []string{"TOKEN=t", "HOME=/root"}},
 		Remote: func(t Target, _ wire.Surroundings) (load.Target, error) { got = t; return nil, nil }}

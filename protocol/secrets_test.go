@@ -19,7 +19,7 @@ func TestSecretsOfRows(t *testing.T) {
 		"\"password\nu,hunter-two\n":    "a hunter-two b",
 		"":                              "a hunter-two b",
 	} {
-		path := testenv.Write(t, "rows.csv", content)
+		path := testenv.Files(t, "rows.csv", content)
 		book := new(secret.Book)
 		learnFile(path, wire.Surroundings{Secrets: book})
 		if got := book.Hide("a hunter-two b"); got != hidden {

@@ -65,7 +65,7 @@ func TestPathsAreSentAsWritten(t *testing.T) {
 	const written = "/a%2fb|c/{d}//e ü;f?g=h%2fi|#j"
 	const want = "GET /a%2fb%7Cc/%7Bd%7D//e%20%C3%BC;f?g=h%2fi|"
 	templated := strings.NewReplacer("{", "", "}", "", "#j", "").Replace(written)
-	script := At(server.URL).With("script", testenv.Write(t, "flow.js", `import http from 'k6/http'; import ws from 'k6/ws';
+	script := At(server.URL).With("script", testenv.Files(t, "flow.js", `import http from 'k6/http'; import ws from 'k6/ws';
 		const written = '`+written+`'; const u = __ENV.BASE_URL;
 		const ways = {
 			get: () => http.get(u + written), batch: () => http.batch([u + written]), moved: () => http.get(u + '/from'),
@@ -74,7 +74,7 @@ func TestPathsAreSentAsWritten(t *testing.T) {
 			socket: () => ws.connect(u.replace('http', 'ws') + written.replace('#j', ''), () => {}),
 		};
 		export default function () { return ways[__ENV.WAY](); }`))
-	requests := testenv.Write(t, "requests.json", `[{"name": "a", "path": "`+strings.TrimSuffix(written, "#j")+`"}]`)
+	requests := testenv.Files(t, "requests.json", `[{"name": "a", "path": "`+strings.TrimSuffix(written, "#j")+`"}]`)
 	for name, target := range map[string]Target{
 		"1.1":                 At(server.URL + written),
 		"1.1, goroutines":     At(server.URL+written).With("engine", "goroutines"),

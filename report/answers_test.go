@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/internal/testenv"
 )
 
 // page is a golden page in docs/answers.md, after the command that prints it.
@@ -21,10 +22,7 @@ func TestAnswersPage(t *testing.T) {
 		p.d = d
 		all["lab-"+name] = p
 	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, name)
 	asked := 0
 	current := page.ReplaceAllStringFunc(string(text), func(shown string) string {
 		asked++
@@ -45,7 +43,7 @@ func TestAnswersPage(t *testing.T) {
 	if current == string(text) {
 		return
 	}
-	if !*update {
+	if !*testenv.Update {
 		t.Errorf("%s does not show the golden pages; go test ./report -run AnswersPage -update writes it", name)
 	} else if err := os.WriteFile(name, []byte(current), 0o644); err != nil {
 		t.Fatal(err)

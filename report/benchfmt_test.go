@@ -2,7 +2,6 @@ package report_test
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -24,7 +23,7 @@ func TestBenchmarks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if name == "stored" || name == "guards" {
-			golden(t, name+".bench", b.Bytes())
+			testenv.Golden(t, "testdata/"+name+".bench", b.Bytes())
 		}
 		for line := range strings.Lines(b.String()) {
 			if !benchmarkLine.MatchString(strings.TrimSuffix(line, "\n")) {
@@ -43,10 +42,7 @@ func TestBenchstatReadsBenchmarks(t *testing.T) {
 	if err := d.Benchmarks(&b); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "bench.txt")
-	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.Write(t, filepath.Join(t.TempDir(), "bench.txt"), b.Bytes())
 	out, err := exec.CommandContext(t.Context(), benchstat, "-col", "/arm", file).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -30,10 +30,7 @@ func TestPagesInABrowser(t *testing.T) {
 	browser, axe := newBrowser(t)
 	documents := allDocuments()
 	for _, name := range slices.Sorted(maps.Keys(documents)) {
-		path := filepath.Join(t.TempDir(), name+".html")
-		if err := os.WriteFile(path, []byte(rendered(t, documents[name].HTML)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := testenv.Write(t, filepath.Join(t.TempDir(), name+".html"), rendered(t, documents[name].HTML))
 		tab, closeTab := chromedp.NewContext(browser)
 		look(t, tab, name, "file://"+path, axe)
 		if name == "why" {

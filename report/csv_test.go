@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/metric"
 	"contend/report"
 )
@@ -43,7 +44,7 @@ func TestCSVHasTheFigures(t *testing.T) {
 		if name == "few-rounds" {
 			var b bytes.Buffer
 			d.CSV(&b)
-			golden(t, name+".csv", b.Bytes())
+			testenv.Golden(t, "testdata/"+name+".csv", b.Bytes())
 		}
 		has := func(want map[string]string) {
 			t.Helper()

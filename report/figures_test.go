@@ -2,12 +2,13 @@ package report_test
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	"contend/internal/testenv"
 )
 
 // typed is what somebody else wrote, which pages repeat as it is: claims, flags, URLs, paths of documents, times of day,
@@ -85,9 +86,6 @@ func alike(t *testing.T, a, b string) bool {
 
 func pageLines(t *testing.T, file string) []string {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, file)
 	return strings.Split(string(text), "\n")
 }

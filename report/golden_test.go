@@ -2,12 +2,9 @@ package report_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,30 +12,6 @@ import (
 	"contend/internal/testenv"
 	"contend/report"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares with testdata/name, and writes name.got next to it if it
-// differs.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err == nil && bytes.Equal(got, want) {
-		os.Remove(path + ".got")
-		return
-	}
-	if err := os.WriteFile(path+".got", got, 0o644); err != nil {
-		t.Error(err)
-	}
-	t.Errorf("%s differs from %s.got (go test -update rewrites it): %v", path, path, err)
-}
 
 // rendered is what a view writes.
 func rendered(t testing.TB, view func(io.Writer) error) string {
@@ -81,7 +54,7 @@ func (g gathered) golden(t *testing.T, which string) {
 		for _, name := range slices.Sorted(maps.Keys(pages)) {
 			fmt.Fprintf(&b, "== %s ==\n\n%s\n", name, pages[name])
 		}
-		golden(t, which+"-"+kind+".txt", b.Bytes())
+		testenv.Golden(t, "testdata/"+which+"-"+kind+".txt", b.String())
 	}
 }
 
@@ -92,7 +65,7 @@ func TestGolden(t *testing.T) {
 	for name, d := range allDocuments() {
 		markdown := rendered(t, d.Markdown)
 		if texts.add(d, name, report.Below(d)); name == "closed" || name == "comparison" || name == "lab" {
-			golden(t, name+".md", []byte(markdown))
+			testenv.Golden(t, "testdata/"+name+".md", markdown)
 		}
 	}
 	texts.golden(t, "full")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/internal/unit"
 	"contend/report"
 )
@@ -105,19 +106,13 @@ func TestLibraryIsTheReleasedOne(t *testing.T) {
 
 // The picture of the README shows the run whose percentiles the README has.
 func TestPictureOfTheReadme(t *testing.T) {
-	stored, err := os.ReadFile("../docs/picture/stall.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := testenv.Read(t, "../docs/picture/stall.json")
 	d, err := report.Read(bytes.NewReader(stored))
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "../../docs/picture/stall.svg", []byte(report.PictureOf(d, "All answers")))
-	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Golden(t, "../docs/picture/stall.svg", report.PictureOf(d, "All answers"))
+	readme := testenv.Read(t, "../README.md")
 	response := d.Results[0].Response
 	shown := fmt.Sprintf("median %s, p99 %s", unit.Duration(float64(response.Quantile(0.5))), unit.Duration(float64(response.Quantile(0.99))))
 	if !strings.Contains(string(readme), shown) {

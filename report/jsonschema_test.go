@@ -17,6 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"contend/hist"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/report"
 	"contend/trial"
@@ -181,10 +182,7 @@ func (m *schemaMaker) like(example any, required ...string) object {
 // meanings are the words of docs/report-schema.md for keys that occur there once.
 func meanings(t *testing.T) map[string]string {
 	t.Helper()
-	page, err := os.ReadFile("../docs/report-schema.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testenv.Read(t, "../docs/report-schema.md")
 	words, times := map[string]string{}, map[string]int{}
 	plain := strings.NewReplacer("`", "")
 	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]+) \\| (.+) \\|$").FindAllStringSubmatch(string(page), -1) {
@@ -225,10 +223,8 @@ func TestJSONSchema(t *testing.T) {
 		return append(data, '\n')
 	}
 	open := generated(false)
-	if *update {
-		if err := os.WriteFile(publishedSchema, open, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if *testenv.Update {
+		testenv.Write(t, publishedSchema, open)
 	}
 	if stored, err := os.ReadFile(publishedSchema); err != nil || !bytes.Equal(stored, open) {
 		t.Errorf("%s is not what the types say: go test ./report -run JSONSchema -update rewrites it (%v)", publishedSchema, err)
@@ -250,10 +246,7 @@ func TestJSONSchema(t *testing.T) {
 
 // Anything other than a document is refused.
 func TestJSONSchemaRefuses(t *testing.T) {
-	published, err := os.ReadFile(publishedSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	published := testenv.Read(t, publishedSchema)
 	schema := compiled(t, published)
 	stored := smallStored()["compared"]
 	for _, change := range [][2]string{

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"contend/expect"
+	"contend/internal/testenv"
 	"contend/report"
 )
 
@@ -120,10 +120,7 @@ func (t xsdType) attributes(given []xml.Attr) error {
 
 func schemaOfJUnit(t *testing.T) xsd {
 	t.Helper()
-	data, err := os.ReadFile("testdata/junit.xsd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Read(t, "testdata/junit.xsd")
 	var s xsd
 	if err := xml.Unmarshal(data, &s); err != nil || len(s.Elements) < 9 {
 		t.Fatalf("%v, %d elements", err, len(s.Elements))

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"contend/expect"
+	"contend/internal/testenv"
 	"contend/metric"
 	"contend/report"
 	"contend/trial"
@@ -249,10 +249,7 @@ func TestImpossibleDocuments(t *testing.T) {
 // A document that contend/1 wrote (contend run guard:mutex --rate 200 -d 3s) is read without a
 // difference, and shows how the run went over time.
 func TestFormerSchema(t *testing.T) {
-	stored, err := os.ReadFile("testdata/contend-1.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := testenv.Read(t, "testdata/contend-1.json")
 	d, err := report.Read(bytes.NewReader(stored))
 	if err != nil {
 		t.Fatal(err)

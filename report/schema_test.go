@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding"
 	"encoding/json"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"contend/hist"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/report"
 	"contend/trial"
@@ -78,10 +78,7 @@ func has(t *testing.T, object map[string]any, keys ...string) {
 // Every key that a document can have is in a table of its description, and
 // nothing else is.
 func TestSchemaIsDescribed(t *testing.T) {
-	page, err := os.ReadFile("../docs/report-schema.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testenv.Read(t, "../docs/report-schema.md")
 	described := map[string]bool{}
 	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]+) \\|").FindAllStringSubmatch(string(page), -1) {
 		for _, key := range regexp.MustCompile("`([a-z0-9_]+)`").FindAllStringSubmatch(row[1], -1) {

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -103,10 +102,7 @@ func shape(report string) []string {
 func TestABReportAsTheOriginal(t *testing.T) {
 	t.Parallel()
 	s := abServer(t)
-	body := filepath.Join(t.TempDir(), "body")
-	if err := os.WriteFile(body, []byte("hello"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	body := testenv.Write(t, filepath.Join(t.TempDir(), "body"), "hello")
 	for _, flags := range []string{
 		"-n 20 -c 4 /", "-n 20 -c 4 -k /", "-n300 -c4 -kq /", "-n 200 -c 4 /", "-n 20 -d /", "-n 20 -S /", "-n 20 -dS /", "-n 20 -l /vary",
 		"-n 20 /503", "-n 20 /moved", "-n 20 -i /", "-n 20 -c 2 -p BODY -T a/b /", "-n 20 -k -u BODY /", "-n 20 -m DELETE /",
@@ -180,10 +176,7 @@ func TestABFilesAsTheOriginal(t *testing.T) {
 	s := abServer(t)
 	dir := t.TempDir()
 	read := func(name string) string {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Read(t, filepath.Join(dir, name))
 		return string(text)
 	}
 	args := func(name string) []string {
@@ -301,10 +294,7 @@ func TestABPath(t *testing.T) {
 }
 
 func TestABRequestsAsTheOriginal(t *testing.T) {
-	body := filepath.Join(t.TempDir(), "body")
-	if err := os.WriteFile(body, []byte("hello"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	body := testenv.Write(t, filepath.Join(t.TempDir(), "body"), "hello")
 	for _, flags := range []string{
 		"http://ADDRESS/", "ADDRESS/a/b?c=d", "-k http://ADDRESS/", "-i http://ADDRESS/", "-m PATCH http://ADDRESS/", "-C a=b http://ADDRESS/",
 		"-A user:pass http://ADDRESS/", "-P user:pass http://ADDRESS/", "-H X-A:b -H Accept:text/html http://ADDRESS/", "-H Host:other http://ADDRESS/",

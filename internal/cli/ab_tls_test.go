@@ -9,13 +9,14 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"contend/internal/testenv"
 )
 
 // handshakes is a server that remembers what clients say of themselves.
@@ -75,10 +76,7 @@ func TestABTLS(t *testing.T) {
 	var both bytes.Buffer
 	pem.Encode(&both, &pem.Block{Type: "CERTIFICATE", Bytes: h.Certificate().Raw})
 	pem.Encode(&both, &pem.Block{Type: "PRIVATE KEY", Bytes: key})
-	file := filepath.Join(t.TempDir(), "both.pem")
-	if err := os.WriteFile(file, both.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.Write(t, filepath.Join(t.TempDir(), "both.pem"), both.Bytes())
 	out, stderr, code := ours(t, "-n", "3", "-E", file, "-f", "tls1.1", h.url())
 	if code != exitDone || !strings.Contains(out, "SSL/TLS Protocol:       TLSv1.1,") {
 		t.Errorf("exit code %d\n%s%s", code, out, stderr)

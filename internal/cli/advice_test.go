@@ -2,7 +2,6 @@ package cli
 
 import (
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"contend/finding"
+	"contend/internal/testenv"
 	"contend/protocol"
 	"contend/report"
 )
@@ -117,9 +117,7 @@ func TestAdviceForOtherTools(t *testing.T) {
 // that can be typed.
 func TestAdviceOfFailures(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("notes.txt", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, "notes.txt", "")
 	var all sync.WaitGroup // each looks at the machine for a moment
 	defer all.Wait()
 	for _, server := range []string{"FOO=1 ./server {{addr}}", "./nosuch {{addr}}", "nosuch {{addr}}", "~/server {{addr}}", "$HOME/server {{addr}}", "./notes.txt {{addr}}", "false {{addr}}", "sh -c 'exit 0' {{addr}}"} {
@@ -155,10 +153,7 @@ func advises(t *testing.T, command, server string, args []string) {
 
 // The answers to mistakes name flags of the command that was typed, or what was typed.
 func TestAdviceOfMistakes(t *testing.T) {
-	text, err := os.ReadFile(mistakes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, mistakes)
 	for block := range strings.SplitSeq(string(text), "\n\n") {
 		typed, answer, _ := strings.Cut(strings.TrimSpace(block), "\n")
 		command := strings.Fields(typed + " - -")[2]

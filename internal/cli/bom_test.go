@@ -6,12 +6,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf16"
 
+	"contend/internal/testenv"
 	"contend/protocol/wire/wiretest"
 )
 
@@ -48,9 +48,7 @@ func TestByteOrderMark(t *testing.T) {
 		path, token, ca := filepath.Join(dir, tt.file), filepath.Join(dir, "a-token"), filepath.Join(dir, "an-authority")
 		run := func(content []byte) (int, string) {
 			for name, text := range map[string][]byte{token: []byte("token"), ca: []byte(authority), path: content} {
-				if err := os.WriteFile(name, text, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Write(t, name, text)
 			}
 			args := []string{}
 			for _, arg := range tt.args {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/metric"
 	"contend/report"
 	"contend/stat"
@@ -62,9 +63,7 @@ func TestStoredCalibration(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Write(t, path, text)
 		}
 	}
 	for name, tt := range map[string]struct {
@@ -163,10 +162,7 @@ func TestConcurrentCalibrations(t *testing.T) {
 }
 
 func TestStoreNowhere(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.Write(t, filepath.Join(t.TempDir(), "file"), "")
 	if err := storeCalibration(filepath.Join(file, "calibration.json"), found(1)); err == nil {
 		t.Error("stored beneath a file")
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/goleak"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/report"
 	"contend/stat"
@@ -163,10 +163,7 @@ func TestCommandsEnd(t *testing.T) {
 func TestExitCodes(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
-	planned := filepath.Join(t.TempDir(), "planned.yaml")
-	if err := os.WriteFile(planned, []byte("{id: planned-one, title: some day, status: planned}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	planned := testenv.Write(t, filepath.Join(t.TempDir(), "planned.yaml"), "{id: planned-one, title: some day, status: planned}")
 	for _, tt := range []struct {
 		name string
 		ctx  context.Context

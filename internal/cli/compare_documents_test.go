@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/report"
 	"contend/stat"
 )
@@ -26,9 +27,7 @@ func TestPublishedFiguresAreRefused(t *testing.T) {
 			t.Fatalf("exit code %d", code)
 		}
 		file := filepath.Join(dir, arm+".json")
-		if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, file, out.Bytes())
 		files = append(files, file)
 	}
 	var text bytes.Buffer

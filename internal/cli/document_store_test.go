@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"contend/internal/testenv"
 )
 
 // The last 20 documents are kept, and the newest is shown; other files stay.
@@ -25,9 +27,7 @@ func TestKeep(t *testing.T) {
 		}
 		paths = append(paths, path)
 		other := filepath.Join(filepath.Dir(path), "other.json")
-		if err := os.WriteFile(other, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, other, "")
 		if newest, err := newestKept(); err != nil || newest != path {
 			t.Errorf("the newest is %s, %v; want %s", newest, err, path)
 		}
@@ -44,10 +44,7 @@ func TestKeep(t *testing.T) {
 
 // If nothing can be kept, a note says so.
 func TestKeepNowhere(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.Write(t, filepath.Join(t.TempDir(), "file"), "")
 	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
 		t.Setenv(name, file)
 	}

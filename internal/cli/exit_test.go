@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"contend/expect"
 	"contend/finding"
 	"contend/hist"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/report"
 	"contend/search"
@@ -151,9 +151,7 @@ func TestInvalidExitsWithFour(t *testing.T) {
 	text := `{id: refused, title: two pages, compare: {baseline: page, rounds: 1, pairs: 1, metrics: throughput_per_s}, load: {vus: 1, duration: 500ms, warmup: 0s},
  parts: [{name: alike, arms: {page: {target: {url: "` + page + `"}}, again: {target: {url: "` + page + `"}}}},
  {name: apart, arms: {page: {target: {url: "` + page + `"}}, short: {target: {url: "` + short + `"}}}}]}`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, file, text)
 	for _, tt := range []struct{ args, page, errs string }{
 		{"run --full -c 1 --rate 200 -d 500ms --grace 0s " + slow, "^No result: .*\nINVALID \\(incomplete\\): ", ""}, // 20 of 100 arrivals begin
 		{"run --full -c 1 -n 20 " + failing(), "^No result: .*\nINVALID \\(errors\\): ", ""},

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"contend/docs"
 	"contend/errkind"
 	"contend/finding"
+	"contend/internal/testenv"
 	"contend/search"
 	"contend/stat"
 )
@@ -78,10 +78,7 @@ func printed(t *testing.T) map[string]string {
 		t.Fatal("no views", err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Read(t, file)
 		lines := strings.Split(string(text), "\n")
 		for i, line := range lines {
 			found := termsOf(line, filepath.Base(file) == "screen-lab.txt")

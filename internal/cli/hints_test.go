@@ -31,9 +31,7 @@ func TestHintsOfGRPC(t *testing.T) {
 	t.Parallel()
 	proto := filepath.Join(t.TempDir(), "a.proto")
 	const text = `syntax = "proto3"; package a; message M {} service B { rpc C(M) returns (M); }`
-	if err := os.WriteFile(proto, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, proto, text)
 	unimplemented := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/grpc")
 		w.Header().Set("Grpc-Status", "12")
@@ -157,10 +155,7 @@ func TestNoOtherProtocolIsTriedOnAServerThatAnswers(t *testing.T) {
 // Nor is HTTP/2 tried on a server whose answers in HTTP/1 are broken, or that a script did not ask.
 func TestNoPrefaceIsSentToServersOfHTTP1(t *testing.T) {
 	t.Parallel()
-	script := filepath.Join(t.TempDir(), "throws.js")
-	if err := os.WriteFile(script, []byte("export default function () { throw new Error('no') }"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	script := testenv.Write(t, filepath.Join(t.TempDir(), "throws.js"), "export default function () { throw new Error('no') }")
 	for words, asked := range map[string][]string{"run -c 1 -n 2 %s": {"GET / HTTP/1.1", "OPTIONS * HTTP/1.1"}, "run -c 1 -n 2 --script " + script + " %s": {}} {
 		var asking sync.Mutex
 		var seen []string
@@ -246,14 +241,8 @@ func TestOldTLSAndOwnAuthorities(t *testing.T) {
 	own.Config.ErrorLog = log.New(io.Discard, "", 0)
 	own.StartTLS()
 	defer own.Close()
-	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	script := filepath.Join(t.TempDir(), "flow.js")
-	if err := os.WriteFile(script, []byte(smallScript), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.Write(t, filepath.Join(t.TempDir(), "ca.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Certificate().Raw}))
+	script := testenv.Write(t, filepath.Join(t.TempDir(), "flow.js"), smallScript)
 	for _, args := range [][]string{{"run", "-n", "1", own.URL + "/"}, {"run", "-n", "1", "--http", "2", own.URL + "/"}, {"run", "-n", "1", "--script", script, own.URL}} {
 		for set, want := range map[string]bool{"SSL_CERT_FILE=" + file: true, "SSL_CERT_FILE=/nowhere": false} {
 			run := exec.CommandContext(t.Context(), "contend", args...) // a process of its own reads its authorities once

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"contend/experiment"
+	"contend/internal/testenv"
 	"contend/setting"
 )
 
@@ -31,10 +32,7 @@ func TestInitLines(t *testing.T) {
 		if code := Main(t.Context(), append([]string{"init", "-o", path}, args...), Streams{&out, &errs}); code != exitDone {
 			t.Fatalf("%q: exit code %d: %s", args, code, &errs)
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Read(t, path)
 		if found := offLine.FindAllString(string(text), -1); len(found) < 15 {
 			t.Errorf("%d lines are commented out", len(found))
 		}
@@ -58,10 +56,7 @@ func TestInitSaysWhatIsDefault(t *testing.T) {
 	if code := Main(t.Context(), []string{"init", "-o", path, "--url", "http://{{addr}}/", "a {{addr}}", "b {{addr}}"}, Streams{&out, &errs}); code != exitDone {
 		t.Fatalf("exit code %d: %s", code, &errs)
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, path)
 	settings := map[string]setting.Setting{}
 	for _, s := range comparing() {
 		settings[s.Path[strings.LastIndexByte(s.Path, '.')+1:]] = s
@@ -169,10 +164,7 @@ func TestCommandsThatEndLikeScripts(t *testing.T) {
 			t.Errorf("%q: exit code %d: %s", c.args, code, &errs)
 			continue
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Read(t, path)
 		f, err := experiment.Parse(path, text)
 		if err != nil {
 			t.Fatal(err)

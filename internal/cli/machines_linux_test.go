@@ -56,9 +56,7 @@ subjects:
   mutex: {serve: "counter --http {{addr}} --guard mutex"}
   inputq: {serve: "counter --http {{addr}} --guard inputq"}
 `
-	if err := os.WriteFile(offered, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, offered, text)
 	m := machines{fleet: host + ":4222", at: all[0].Address, generators: generators}
 	for i := range all {
 		name := "server"

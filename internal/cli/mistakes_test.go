@@ -2,12 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"contend/internal/testenv"
 )
 
 // mistakes are what people get wrong in their first hour, with all that contend prints
@@ -27,19 +28,14 @@ var mistakenFiles = map[string]string{
 
 // The mistakes of a first hour are answered in exactly these words; -update writes them.
 func TestMistakes(t *testing.T) {
-	want, err := os.ReadFile(mistakes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testenv.Read(t, mistakes)
 	path, err := filepath.Abs(mistakes)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
 	for name, text := range mistakenFiles {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, name, text)
 	}
 	var got strings.Builder
 	n := 0
@@ -63,10 +59,8 @@ func TestMistakes(t *testing.T) {
 		}
 		fmt.Fprintf(&got, "%s\n%s[%d]\n", line, errs.String(), code)
 	}
-	if *update {
-		if err := os.WriteFile(path, []byte(got.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if *testenv.Update {
+		testenv.Write(t, path, got.String())
 		return
 	}
 	if n < 50 {

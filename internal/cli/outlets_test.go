@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -138,10 +137,7 @@ func collects(t *testing.T, take func(*collector.ExportMetricsServiceRequest)) s
 
 func documentIn(t *testing.T, file string) (d report.Document) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, file)
 	if err := json.Unmarshal(text, &d); err != nil {
 		t.Fatal(err)
 	}

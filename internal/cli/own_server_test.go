@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/protocol"
 )
 
@@ -15,9 +15,7 @@ import (
 func TestOwnServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "here"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, filepath.Join(dir, "here"), "")
 	const command = `sh -c 'test -e here && test "$GREETING" = "a b" && exec subject -listen {{addr}}'`
 	for _, tt := range []struct {
 		flags []string

@@ -28,9 +28,7 @@ func TestRedisFlags(t *testing.T) {
 	server := redistest.Start(t, "--requirepass", "secret", "--user", "alice", "on", ">won:der", "~*", "&*", "+@all",
 		"--tls-port", tlsPort, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", ca, "--tls-auth-clients", "yes")
 	file := filepath.Join(dir, "password")
-	if err := os.WriteFile(file, []byte("alice:won:der\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, file, "alice:won:der\n")
 	overTLS := []string{"--redis", "rediss://127.0.0.1:" + tlsPort, "--redis-ca-file", ca, "--redis-cert-file", cert, "--redis-key-file", key}
 	for _, tt := range []struct {
 		name string
@@ -73,9 +71,7 @@ func TestRedisFlagsOfTheRouter(t *testing.T) {
 	dir := t.TempDir()
 	server := redistest.Start(t, "--requirepass", "secret")
 	file := filepath.Join(dir, "password")
-	if err := os.WriteFile(file, []byte("secret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, file, "secret\n")
 	redis := []string{"--redis", server.TCP(), "--redis-auth", "file:" + file}
 	contend := func(args ...string) *exec.Cmd { return exec.Command("contend", append(args, redis...)...) }
 	address := testenv.HeldAddress(t)

@@ -6,11 +6,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"contend/internal/testenv"
 )
 
 // scripted runs a script of k6 against a server, which calls fifth at the fifth request, and returns the exit code and what
@@ -27,9 +28,7 @@ func scripted(ctx context.Context, t *testing.T, fifth func(), text string, flag
 	t.Cleanup(s.Close)
 	file := filepath.Join(t.TempDir(), "flow.js")
 	text = "import http from 'k6/http'; import { check, sleep } from 'k6';\nconst get = () => http.get(__ENV.BASE_URL);\n" + text
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, file, text)
 	var stdout, stderr bytes.Buffer
 	code = Main(ctx, append(append([]string{"run", "--script", file}, flags...), s.URL), Streams{&stdout, &stderr})
 	return code, stdout.String(), stderr.String()

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -29,8 +28,6 @@ import (
 	"contend/internal/placement"
 	"contend/probe"
 )
-
-var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 
 // The scripts call contend as a user does. In addition to the usual commands of testscript they
 // have:
@@ -60,7 +57,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		UpdateScripts:       *update,
+		UpdateScripts:       *testenv.Update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "background": background, "terminate": terminate, "crash": crash,
 			"interrupt": interrupt, "says": says, "json": compareJSON, "document": document,

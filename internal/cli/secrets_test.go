@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/report"
 )
 
@@ -66,9 +67,7 @@ func (w *witness) heard() string {
 func writeFiles(t *testing.T, files map[string]string) (folder string) {
 	folder = t.TempDir()
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, filepath.Join(folder, name), content)
 	}
 	return folder
 }

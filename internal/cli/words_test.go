@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/docs"
+	"contend/internal/testenv"
 )
 
 // No page, mistake or help has a word that terminology.md says not to say.
@@ -23,10 +23,7 @@ func TestWordsNotSaid(t *testing.T) {
 		t.Fatal(len(texts), err)
 	}
 	for _, name := range append(texts, mistakes) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Read(t, name)
 		for line := range strings.Lines(string(text)) {
 			if found := saidIn(line, not); len(found) > 0 {
 				t.Errorf("%s: %q in %s", filepath.Base(name), found, line)
@@ -48,10 +45,7 @@ func TestWordsNotSaid(t *testing.T) {
 func TestWordsNotSaidInDocs(t *testing.T) {
 	not := notToSay()
 	for _, page := range append(pages(t), "../../CONTRIBUTING.md", "../../CHANGELOG.md") {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Read(t, page)
 		number := 0
 		for line := range strings.Lines(inCode.ReplaceAllStringFunc(string(text), blanked)) {
 			if number++; filepath.Base(page) == "terminology.md" && strings.HasPrefix(line, "|") {

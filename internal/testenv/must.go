@@ -42,8 +42,8 @@ func Says(t T, err error, words ...string) {
 	}
 }
 
-// Write writes files, each of a name and a text, into a folder of the test's, and returns the path of the first.
-func Write(t testing.TB, files ...string) (first string) {
+// Files writes files, each of a name and a text, into a folder of the test's, and returns the path of the first.
+func Files(t testing.TB, files ...string) (first string) {
 	t.Helper()
 	dir := t.TempDir()
 	for i := 0; i < len(files); i += 2 {

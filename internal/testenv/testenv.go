@@ -1,4 +1,4 @@
-// Package testenv provides what tests need from the machine they run on. A test must
+// Package testenv provides what tests need from the machine they run on, and files. A test must
 // pass on any machine, so:
 //
 //   - it waits for events, with a [Patience] that only a hang exceeds, and never for a
@@ -7,6 +7,7 @@
 //   - programs that may not be installed come from [Program]; what cannot be installed
 //     anywhere is [Hardware];
 //   - the work of a decoder on a hostile input is measured in bytes, not in time: [Allocated];
+//   - what is to stay as it is has a [Golden] file, and the flag -update writes it;
 //   - several machines are network namespaces on one switch: [Namespaces] (Linux).
 package testenv
 

@@ -94,7 +94,7 @@ func comesTo(t *testing.T, drive func(Config, int64) *load.Result, all []express
 	t.Helper()
 	server := shop(t)
 	for _, c := range all {
-		path := testenv.Write(t, "flow.js", imports+`let keep = [encoding, crypto6, exec, SharedArray, later];
+		path := testenv.Files(t, "flow.js", imports+`let keep = [encoding, crypto6, exec, SharedArray, later];
 			export const options = { iterations: 1, vus: 1 };
 			export default async function () { const got = String(`+c.text+`);
 				check(0, { [got]: () => true });
@@ -106,7 +106,7 @@ func comesTo(t *testing.T, drive func(Config, int64) *load.Result, all []express
 
 // The elements of a SharedArray are read once for all virtual users, and cannot be changed.
 func TestSharedArray(t *testing.T) {
-	path := testenv.Write(t, "flow.js", imports+`
+	path := testenv.Files(t, "flow.js", imports+`
 		const rows = new SharedArray('rows', () => {
 			if (__VU > 0) throw new Error('again');
 			return JSON.parse(open('./rows.json'));
@@ -134,7 +134,7 @@ func TestSharedArray(t *testing.T) {
 		{`new SharedArray('a', () => { throw new Error('no rows') })`, "no rows"},
 	} {
 		line := fmt.Sprintf("flow.js:%d:", 1+strings.Count(imports, "\n"))
-		refuses(t, Config{Script: testenv.Write(t, "flow.js", imports+c.make+"\nexport default function () {}")}, c.want, line)
+		refuses(t, Config{Script: testenv.Files(t, "flow.js", imports+c.make+"\nexport default function () {}")}, c.want, line)
 	}
 }
 
@@ -153,7 +153,7 @@ func testAbort(t *testing.T, url string) {
 		"in a check": `check(0, { a: () => exec.test.abort('enough') })`,
 		"awaited":    `return (async () => { await 0; exec.test.abort('enough') })()`,
 	} {
-		path := testenv.Write(t, "flow.js", imports+"let keep = later; export default function () { if (__VU > 1) return later(() => {}, 1e6);\n"+body+"\n}")
+		path := testenv.Files(t, "flow.js", imports+"let keep = later; export default function () { if (__VU > 1) return later(() => {}, 1e6);\n"+body+"\n}")
 		target := newTarget(t, Config{Script: path, URL: url})
 		began := time.Now()
 		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 2, Duration: time.Minute})
@@ -161,7 +161,7 @@ func testAbort(t *testing.T, url string) {
 			t.Errorf("%s: %v, %v, after %v", name, r, err, time.Since(began))
 		}
 	}
-	target := newTarget(t, Config{Script: testenv.Write(t, "flow.js", imports+"export function setup() { exec.test.abort() } export default function () {}")})
+	target := newTarget(t, Config{Script: testenv.Files(t, "flow.js", imports+"export function setup() { exec.test.abort() } export default function () {}")})
 	if _, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1}); err == nil || !strings.Contains(err.Error(), "the script ended the run") {
 		t.Errorf("setup: %v", err)
 	}
@@ -175,7 +175,7 @@ func TestFail(t *testing.T) {
 		"teardown":  {`export function teardown() { exec.test.fail(1); throw new Error('late') } export default function () {}`, "failed: 1\nteardown of "},
 		"none":      {`export default function () {}`, ""},
 	} {
-		target := newTarget(t, Config{Script: testenv.Write(t, "flow.js", imports+c.script)})
+		target := newTarget(t, Config{Script: testenv.Files(t, "flow.js", imports+c.script)})
 		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 3})
 		ended := fmt.Sprint(target.Close())
 		if err != nil || r.Completed != 3 || c.want == "" && ended != "<nil>" || !strings.Contains(ended, c.want) {
@@ -186,7 +186,7 @@ func TestFail(t *testing.T) {
 
 // With several generators each virtual user and each iteration has a number of its own.
 func TestNumbersOfShares(t *testing.T) {
-	path := testenv.Write(t, "flow.js", imports+`export default function () {
+	path := testenv.Files(t, "flow.js", imports+`export default function () {
 		check(0, { [[__VU, exec.vu.idInTest, exec.vu.idInInstance, exec.scenario.iterationInTest, exec.scenario.iterationInInstance].join()]: () => true });
 	}`)
 	for turn, want := range []string{"1,1,1,0,0", "2,2,1,1,0"} {
@@ -200,7 +200,7 @@ func TestNumbersOfShares(t *testing.T) {
 
 // Values that are formatted for a line may print lines themselves.
 func TestPrintingPrints(t *testing.T) {
-	path := testenv.Write(t, "flow.js", "export default function () { console.log({ toJSON() { console.log('inner'); return 'outer' } }) }")
+	path := testenv.Files(t, "flow.js", "export default function () { console.log({ toJSON() { console.log('inner'); return 'outer' } }) }")
 	var out strings.Builder
 	target := newTargetIn(t, wire.Surroundings{Console: &out}, Config{Script: path})
 	wiretest.Run(t, target, load.Plan{VUs: 1, Iterations: 1})
@@ -214,7 +214,7 @@ func TestMemory(t *testing.T) {
 	server := shop(t)
 	for engine, url := range map[string]string{"event loop": server.URL, "goroutines": ""} {
 		for _, body := range []string{"const all = []; while (true) all.push('x'.repeat(1e5) + all.length)"} {
-			path := testenv.Write(t, "flow.js", "export default function () {\n"+body+"\n}")
+			path := testenv.Files(t, "flow.js", "export default function () {\n"+body+"\n}")
 			target := newTarget(t, Config{Script: path, URL: url, VUMemory: 1 << 20})
 			r := wiretest.Run(t, target, load.Plan{VUs: 1, Iterations: 1})
 			ended := r.Stopped == load.Aborted && strings.Contains(r.Outage, "flow.js:2:") && strings.Contains(r.Outage, "--vu-memory")

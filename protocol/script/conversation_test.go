@@ -41,7 +41,7 @@ func testElsewhere(t *testing.T, drive func(Config, int64) *load.Result) {
 		fmt.Fprintf(w, "%s %s %s", r.Method, r.URL, body)
 	}))
 	defer server.Close()
-	path := testenv.Write(t, "flow.js", `import http from 'k6/http'; import { check, sleep } from 'k6';
+	path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check, sleep } from 'k6';
 		const u = __ENV.BASE_URL;
 		export default function () {
 			const holds = (name, value) => check(value, { [name]: (v) => v === true });
@@ -84,7 +84,7 @@ func testCutOff(t *testing.T, drive func(Config, int64) *load.Result) {
 		}
 	}))
 	defer server.Close()
-	path := testenv.Write(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
+	path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
 		export default function () {
 			const u = __ENV.BASE_URL;
 			const all = [http.get(u + '/a'), http.post(u + '/cut'), http.get(u + '/b'), http.post(u + '/cut')];
@@ -106,7 +106,7 @@ func TestRunAfterRun(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	path := testenv.Write(t, "flow.js", `import http from 'k6/http'; import { sleep } from 'k6';
+	path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { sleep } from 'k6';
 		export default function () {
 			http.get(__ENV.BASE_URL + '/first');
 			sleep(__VU % 2 ? 0 : 0.001);

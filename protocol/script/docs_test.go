@@ -1,7 +1,6 @@
 package script
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -11,8 +10,6 @@ import (
 
 	"contend/internal/testenv"
 )
-
-var update = flag.Bool("update", false, "write the table of docs/scripts.md")
 
 // supported is the table of docs/scripts.md.
 func supported() string {
@@ -54,7 +51,7 @@ func TestDocumentedTable(t *testing.T) {
 	if table == supported() {
 		return
 	}
-	if !*update {
+	if !*testenv.Update {
 		t.Fatalf("docs/scripts.md lists other names than there are (-update writes them):\n%s", supported())
 	}
 	testenv.Must(t, os.WriteFile(path, []byte(before+begin+supported()+end+after), 0o644))

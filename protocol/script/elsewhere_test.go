@@ -16,11 +16,11 @@ import (
 
 // A remote import is a file of the library, as is what that file imports by a relative path.
 func TestLibrary(t *testing.T) {
-	path := testenv.Write(t, "flow.js", `import { add } from 'https://jslib.example/add/1.0.0/index.js';
+	path := testenv.Files(t, "flow.js", `import { add } from 'https://jslib.example/add/1.0.0/index.js';
 		import { check } from 'k6';
 		export default function () { check(0, { 'is added': () => add(1, 2) === 3 }); }`)
 	const folder = "jslib.example/add/1.0.0"
-	library := strings.TrimSuffix(testenv.Write(t, folder+"/index.js", "export { add } from './add.js';", folder+"/add.js", "export const add = (a, b) => a + b;"), folder+"/index.js")
+	library := strings.TrimSuffix(testenv.Files(t, folder+"/index.js", "export { add } from './add.js';", folder+"/add.js", "export const add = (a, b) => a + b;"), folder+"/index.js")
 	if r := drive(t, Config{Script: path, JSLib: library}, 1, true); r.Completed != 1 {
 		t.Errorf("%+v %v", r.Faults, r.Errored)
 	}
@@ -30,7 +30,7 @@ func TestLibrary(t *testing.T) {
 		"a way out":   {"https://jslib.example/../../../../etc/passwd", library, "etc/passwd\", which cannot be read"},
 		"a parameter": {"https://jslib.example/a.js?x=1", library, "is no address of a file"},
 	} {
-		path := testenv.Write(t, "flow.js", fmt.Sprintf("import x from %q;\nexport default function () { x(); }", test.address))
+		path := testenv.Files(t, "flow.js", fmt.Sprintf("import x from %q;\nexport default function () { x(); }", test.address))
 		refuses(t, Config{Script: path, JSLib: test.library}, test.want, "flow.js:1:")
 	}
 }
@@ -39,7 +39,7 @@ func TestLibrary(t *testing.T) {
 func TestRequestsPerSecond(t *testing.T) {
 	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
 		server := shop(t)
-		path := testenv.Write(t, "flow.js", `import http from 'k6/http';
+		path := testenv.Files(t, "flow.js", `import http from 'k6/http';
 			export const options = { rps: 50 };
 			export default function () { http.get(__ENV.BASE_URL + '/echo'); http.batch([__ENV.BASE_URL + '/echo', __ENV.BASE_URL + '/echo']); }`)
 		r := drive(Config{Script: path, URL: server.URL}, 3)
@@ -62,7 +62,7 @@ func TestClientCertificates(t *testing.T) {
 	defer server.Close()
 	own := testenv.NewCertificate("mine")
 	for domains, want := range map[string]string{"['127.0.0.1']": "mine", "['*.example.com']": "", "[]": "mine"} {
-		path := testenv.Write(t, "flow.js", fmt.Sprintf(`import http from 'k6/http';
+		path := testenv.Files(t, "flow.js", fmt.Sprintf(`import http from 'k6/http';
 			import { check } from 'k6';
 			export const options = { insecureSkipTLSVerify: true, tlsAuth: [{ cert: %q, key: %q, domains: %s }] };
 			export default function () { check(http.get(__ENV.BASE_URL), { 'is shown': (r) => r.body === %q && r.proto === 'HTTP/2.0' }); }`, own.PEM, own.Key, domains, want))
@@ -71,14 +71,14 @@ func TestClientCertificates(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{"{ cert: 'a', key: 'b' }": "cert and key are PEM text", fmt.Sprintf("{ cert: %q, key: %q, password: 'x' }", own.PEM, own.Key): "has a password"} {
-		path := testenv.Write(t, "flow.js", "export const options = { tlsAuth: ["+text+"] };\nexport default function () {}")
+		path := testenv.Files(t, "flow.js", "export const options = { tlsAuth: ["+text+"] };\nexport default function () {}")
 		refuses(t, Config{Script: path}, want)
 	}
 }
 
 // A result says which script ran, and by what.
 func TestScriptOfResult(t *testing.T) {
-	path := testenv.Write(t, "flow.js", "export default function () {}")
+	path := testenv.Files(t, "flow.js", "export default function () {}")
 	target := newTarget(t, Config{Script: path})
 	r := wiretest.Run(t, target, load.Plan{VUs: 1, Iterations: 1})
 	if s := r.Script; s == nil || s.File != path || len(s.SHA256) != 64 || !strings.HasPrefix(s.Interpreter, "github.com/grafana/sobek") {
@@ -102,7 +102,7 @@ func TestAsyncRequests(t *testing.T) {
 			}
 		}))
 		defer server.Close()
-		path := testenv.Write(t, "flow.js", `import http from 'k6/http';
+		path := testenv.Files(t, "flow.js", `import http from 'k6/http';
 			import { check } from 'k6';
 			export default async function () {
 				const all = await Promise.all(['/a', '/b'].map((path) => http.asyncRequest('GET', __ENV.BASE_URL + path)));

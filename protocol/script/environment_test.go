@@ -23,7 +23,7 @@ func TestEnvironment(t *testing.T) {
 		{Config{Env: []string{"TOKEN=given", "EMPTY=x"}}, "http://environment|given|x|a=b|false"},
 		{Config{URL: "http://argument/", Env: []string{"BASE_URL=http://given"}}, "http://given|of the environment||a=b|false"},
 	} {
-		tt.config.Script = testenv.Write(t, "flow.js", fmt.Sprintf(`
+		tt.config.Script = testenv.Files(t, "flow.js", fmt.Sprintf(`
 			const got = [__ENV.BASE_URL, __ENV.TOKEN, __ENV.EMPTY, __ENV.EQUAL, 'MISSING' in __ENV].join('|');
 			if (got !== %q) throw new Error('it is ' + got);
 			export default function () {}`, tt.want))
@@ -51,7 +51,7 @@ func TestEnvironmentElsewhere(t *testing.T) {
 		{"['HOST', 'TOKEN'].map((name) => __ENV[name])", "", nil, "TOKEN=t HOST=h"},
 		{"1", "", nil, ""},
 	} {
-		path := testenv.Write(t, "flow.js", "import { read } from './read.js';\nexport default function () { read(); }",
+		path := testenv.Files(t, "flow.js", "import { read } from './read.js';\nexport default function () { read(); }",
 			"read.js", "export const read = () => "+tt.text+";\n// __ENV.PATH is not read, nor __ENV itself")
 		c := Config{Script: path, URL: tt.url, Env: tt.env}
 		got, err := c.Elsewhere(environ)
@@ -65,7 +65,7 @@ func TestEnvironmentElsewhere(t *testing.T) {
 // where it does not.
 func TestNearestOfTheEnvironment(t *testing.T) {
 	server := shop(t)
-	path := testenv.Write(t, "flow.js", `import http from 'k6/http';
+	path := testenv.Files(t, "flow.js", `import http from 'k6/http';
 		const host = __ENV.SHOP_URL || 'http://production.invalid';
 		export default function () { http.get(host + '/echo'); }`)
 	target := newTargetIn(t, wire.Surroundings{Environ: []string{"SHOP_URL=" + server.URL, "OTHER=http://other.invalid"}}, Config{Script: path})

@@ -42,7 +42,7 @@ func figuresWays() []*figuresWay {
 func (w *figuresWay) drive(t *testing.T, script string, iterations int64, env ...string) (*Target, *load.Result, string) {
 	t.Helper()
 	url := w.server.Serve(t)
-	c := Config{Script: testenv.Write(t, "figures.js", script), URL: url, Env: append(env, "PROTO="+w.proto)}
+	c := Config{Script: testenv.Files(t, "figures.js", script), URL: url, Env: append(env, "PROTO="+w.proto)}
 	if w.goroutines {
 		c.Engine = "goroutines"
 	}
@@ -149,7 +149,7 @@ func TestProto(t *testing.T) { engines(t, testProto) }
 
 func testProto(t *testing.T, drive func(Config, int64) *load.Result) {
 	address := wiretest.Listen(t, wiretest.AfterRead(wiretest.Then("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", func(net.Conn) {})))
-	path := testenv.Write(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
+	path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
 		export default function () { check(http.get(__ENV.BASE_URL), { old: (r) => r.proto === 'HTTP/1.0' && r.body === 'ok' }); }`)
 	if r := drive(Config{Script: path, URL: "http://" + address}, 3); r.Completed != 3 {
 		t.Errorf("%d of 3 completed: %v %+v", r.Completed, r.Errored, r.Faults)

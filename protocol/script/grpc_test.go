@@ -128,7 +128,7 @@ func listenOn(t testing.TB, l net.Listener, server *grpc.Server) string {
 
 // tillScript is a script with a connection to the till.
 func tillScript(t testing.TB, body string) string {
-	return testenv.Write(t, "flow.js", `import grpc from 'k6/net/grpc'; import { check, sleep } from 'k6';
+	return testenv.Files(t, "flow.js", `import grpc from 'k6/net/grpc'; import { check, sleep } from 'k6';
 		const client = new grpc.Client();
 		client.load(['protos'], 'till.proto');
 		let keep = [check, sleep];
@@ -264,7 +264,7 @@ func TestGRPCHealth(t *testing.T) {
 func TestGRPCProtoset(t *testing.T) {
 	encoded, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{protodesc.ToFileDescriptorProto(counterpb.File_counter_proto)}})
 	testenv.Must(t, err)
-	path := testenv.Write(t, "flow.js", `import grpc from 'k6/net/grpc';
+	path := testenv.Files(t, "flow.js", `import grpc from 'k6/net/grpc';
 		const client = new grpc.Client();
 		const [method] = client.loadProtoset('counter.protoset');
 		export default () => {
@@ -282,7 +282,7 @@ func TestGRPCProtoset(t *testing.T) {
 func TestGRPCAndHTTP(t *testing.T) {
 	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
 		address, _ := serveTill(t)
-		path := testenv.Write(t, "flow.js", `import http from 'k6/http'; import grpc from 'k6/net/grpc';
+		path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import grpc from 'k6/net/grpc';
 			const client = new grpc.Client();
 			client.load(null, 'till.proto');
 			export default function () {
@@ -371,7 +371,7 @@ func newCounter() *grpc.Server {
 // A script asks the server by reflection, at another address than it names.
 func TestGRPCReflection(t *testing.T) {
 	address := serveCounter(t)
-	path := testenv.Write(t, "flow.js", `import { Client, StatusOK } from 'k6/net/grpc'; import { check } from 'k6';
+	path := testenv.Files(t, "flow.js", `import { Client, StatusOK } from 'k6/net/grpc'; import { check } from 'k6';
 		const client = new Client();
 		export default () => {
 			if (__ITER === 0) client.connect('localhost:50055', { plaintext: true, reflect: true, timeout: '5s' });
@@ -403,7 +403,7 @@ func TestGRPCRefused(t *testing.T) {
 		{"URL with a method", begin, Config{URL: "grpc://localhost:1/a.B/C"}, "grpc://host:port"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.config.Script = testenv.Write(t, "flow.js", c.text)
+			c.config.Script = testenv.Files(t, "flow.js", c.text)
 			refuses(t, c.config, c.want)
 		})
 	}

@@ -138,7 +138,7 @@ func TestFlow(t *testing.T) { engines(t, testFlow) }
 
 func testFlow(t *testing.T, drive func(Config, int64) *load.Result) {
 	server := shop(t)
-	path := testenv.Write(t, "flow.js", `
+	path := testenv.Files(t, "flow.js", `
 		import http from 'k6/http';
 		import { check, group, sleep } from 'k6';
 		import { base } from './lib/base.ts';
@@ -204,7 +204,7 @@ func testWrong(t *testing.T, drive func(Config, int64) *load.Result) {
 		{"open late", `open('lib.js')`, "check failed: exception", "outermost"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			path := testenv.Write(t, "flow.js", `import http from 'k6/http'; import { check, fail } from 'k6'; import { boom } from './lib.js';
+			path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check, fail } from 'k6'; import { boom } from './lib.js';
 				const u = __ENV.BASE_URL;
 				let keep = [boom, check, fail, http];
 				export default function () {
@@ -221,7 +221,7 @@ func testNoServer(t *testing.T, drive func(Config, int64) *load.Result) {
 	server := shop(t)
 	url := server.URL
 	server.Close()
-	path := testenv.Write(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
+	path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
 		export default function () {
 			const r = http.get(__ENV.BASE_URL + '/echo');
 			check(r, { 'is nothing': (r) => r.status === 0 && r.error_code === 1212 && r.body === null });
@@ -262,7 +262,7 @@ func TestRefused(t *testing.T) {
 		{"no UTF-8", "export default function () {}\n// \xff\xfe", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if config := (Config{Script: testenv.Write(t, "flow.js", c.text)}); c.want == "" {
+			if config := (Config{Script: testenv.Files(t, "flow.js", c.text)}); c.want == "" {
 				newTarget(t, config)
 			} else {
 				refuses(t, config, c.want)
@@ -296,7 +296,7 @@ func TestLoadOfOptions(t *testing.T) {
 		{`{ scenarios: { s: { executor: 'ramping-arrival-rate', startRate: 10, stages: [{ duration: '2s', target: 20 }, { duration: 0, target: 50 }, { duration: '1s', target: 50 }], preAllocatedVUs: 2 } } }`,
 			Load{VUs: 2, Duration: 3e9, Rate: "steps:10-20/2s,50-50/1s", Grace: 30e9, Name: "s", Executor: "ramping-arrival-rate"}},
 	} {
-		target := newTarget(t, Config{Script: testenv.Write(t, "flow.js", "export const options = "+c.options+"; export default function () {} export function other() {}")})
+		target := newTarget(t, Config{Script: testenv.Files(t, "flow.js", "export const options = "+c.options+"; export default function () {} export function other() {}")})
 		if got := target.Options.Load; fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %+v, want %+v", c.options, got, c.want)
 		} else if plan := (load.Plan{}); target.Options.Apply(&plan) != nil || !plan.FixedGrace {
@@ -308,7 +308,7 @@ func TestLoadOfOptions(t *testing.T) {
 // The end of a run ends whatever a script is at, and what it did until then adds up.
 func TestEndless(t *testing.T) {
 	for _, body := range []string{`while (true) {}`, `sleep(1e9)`, `new Promise(() => { while (true) {} })`, `setInterval(() => {}, 1)`, `'x'.repeat(1e6).split('').sort(() => { while (true) {} })`} {
-		target := newTarget(t, Config{Script: testenv.Write(t, "flow.js", "import { sleep } from 'k6'; let keep = sleep; export default function () { "+body+" }")})
+		target := newTarget(t, Config{Script: testenv.Files(t, "flow.js", "import { sleep } from 'k6'; let keep = sleep; export default function () { "+body+" }")})
 		unfinished(t, body, target)
 	}
 }
@@ -334,6 +334,6 @@ func TestModules(t *testing.T) {
 	for name, exports := range moduleExports() {
 		exports = slices.DeleteFunc(exports, func(e string) bool { return e == "default" })
 		text := fmt.Sprintf("import all from %q; import * as each from %[1]q; import { %s } from %[1]q;\nlet keep = [all, each, %[2]s];\nexport default function () {}", name, strings.Join(exports, ", "))
-		newTarget(t, Config{Script: testenv.Write(t, "flow.js", text)})
+		newTarget(t, Config{Script: testenv.Files(t, "flow.js", text)})
 	}
 }

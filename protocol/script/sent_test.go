@@ -65,7 +65,7 @@ func testHeaders(t *testing.T, drive func(Config, int64) *load.Result) {
 		{`batch([['post', u, 'x']])[0]`, "POST|Content-Length: 1|Host: " + host + "|" + agent + "x"},
 		{`batch({ a: { method: 'Put', url: u, body: 'x' } }).a`, "PUT|Content-Length: 1|Host: " + host + "|" + agent + "x"},
 	} {
-		path := testenv.Write(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
+		path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
 			const u = __ENV.BASE_URL;
 			export default function () { for (let i = 0; i < 2; i++) { const r = http.`+c.call+`; check(r, { [r.body]: () => true }); } }`)
 		r := drive(Config{Script: path, URL: url}, 1)
@@ -83,7 +83,7 @@ func testConnectionClose(t *testing.T, drive func(Config, int64) *load.Result) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") // and closes
 		}
 	})
-	path := testenv.Write(t, "flow.js", `import http from 'k6/http';
+	path := testenv.Files(t, "flow.js", `import http from 'k6/http';
 		export default function () { http.get(__ENV.BASE_URL, { headers: { connection: 'Close, TE' } }); }`)
 	if r := drive(Config{Script: path, URL: "http://" + address}, 5); r.Completed != 5 {
 		t.Errorf("%d of 5 completed: %v %v", r.Completed, r.Errored, r.Examples)
@@ -165,13 +165,13 @@ func testContentEncodings(t *testing.T, drive func(Config, int64) *load.Result) 
 		{`post(u, 'x', { compression: '' }).body`, " x true <nil>"},
 		{`post(u, 'x', { compression: 'lzma' })`, `!params.compression: content encoding "lzma" is unknown; expected gzip, deflate, br, zstd`},
 	} {
-		path := testenv.Write(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
+		path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
 			const u = __ENV.BASE_URL;
 			export default function () { const got = String(http.`+c.call+`); check(0, { [got]: () => true }); }`)
 		r := drive(Config{Script: path, URL: server.URL}, 1)
 		shows(t, r, c.call, c.want, 1)
 	}
-	path := testenv.Write(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
+	path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
 		export default function () { check(http.get(__ENV.BASE_URL + '/lzma'), { b: (r) => r.body.includes('b') }); }`)
 	if r := drive(Config{Script: path, URL: server.URL}, 1); len(r.Faults) != 1 || !strings.Contains(r.Faults[0].Example, `content encoding "lzma" is unknown`) {
 		t.Errorf("the example of a failed check does not name what was not decoded: %+v", r.Faults)
@@ -216,7 +216,7 @@ func testRedirects(t *testing.T, drive func(Config, int64) *load.Result) {
 		{``, `get(u + '/app')`, ""},
 		{``, `get(u + '/none')`, ""},
 	} {
-		path := testenv.Write(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
+		path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
 			const u = __ENV.BASE_URL;
 			export const options = { `+c.options+` };
 			export default function () { check(http.`+c.call+`, { seen: (r) => r.status === 302 || r.url.endsWith('/down/0') }); }`)

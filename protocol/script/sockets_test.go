@@ -96,7 +96,7 @@ func testSockets(t *testing.T, cases []socketCase) {
 		address := socketServer(t)
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
-				path := testenv.Write(t, "flow.js", `import ws from 'k6/ws'; import { WebSocket } from 'k6/websockets'; import http from 'k6/http'; import { check } from 'k6';
+				path := testenv.Files(t, "flow.js", `import ws from 'k6/ws'; import { WebSocket } from 'k6/websockets'; import http from 'k6/http'; import { check } from 'k6';
 					export const options = { userAgent: 'me', hosts: { 'shop.example': '127.0.0.1' } };
 					const u = __ENV.BASE_URL.replace('http', 'ws');
 					const assert = (ok, what) => { if (!ok) throw new Error('not so: ' + what); };
@@ -200,7 +200,7 @@ func TestSocketsEndless(t *testing.T) {
 		`const w = new WebSocket(u); w.onopen = () => setInterval(() => w.send('x'), 1);`,
 	} {
 		for _, base := range []string{"", "http://" + address} {
-			path := testenv.Write(t, "flow.js", `import ws from 'k6/ws'; import { WebSocket } from 'k6/websockets'; let keep = [ws, WebSocket];
+			path := testenv.Files(t, "flow.js", `import ws from 'k6/ws'; import { WebSocket } from 'k6/websockets'; let keep = [ws, WebSocket];
 				const u = 'ws://' + __ENV.AT + '/ws'; export default function () { `+body+` }`)
 			target := newTarget(t, Config{Script: path, URL: base, Env: []string{"AT=" + address}})
 			unfinished(t, body, target)
@@ -223,7 +223,7 @@ func TestSocketsOfHostileServers(t *testing.T) {
 						time.Sleep(10 * time.Millisecond) // what it says is read before the end
 					}
 				})
-				path := testenv.Write(t, "flow.js", `import ws from 'k6/ws'; import { WebSocket } from 'k6/websockets'; let keep = [ws, WebSocket];
+				path := testenv.Files(t, "flow.js", `import ws from 'k6/ws'; import { WebSocket } from 'k6/websockets'; let keep = [ws, WebSocket];
 					const u = __ENV.BASE_URL; export default function () { `+body+` }`)
 				r := drive(t, Config{Script: path, URL: "ws://" + address}, 1, true)
 				if r.Errored["closed"]+r.Errored["reset"]+r.Errored["protocol"] != 1 {
@@ -237,7 +237,7 @@ func TestSocketsOfHostileServers(t *testing.T) {
 // A WebSocket moves with the origin of its page.
 func TestSocketsOfAnOrigin(t *testing.T) {
 	address := socketServer(t)
-	path := testenv.Write(t, "flow.js", `import ws from 'k6/ws';
+	path := testenv.Files(t, "flow.js", `import ws from 'k6/ws';
 		export default function () { if (ws.connect('ws://localhost:3000/ws', {}, (s) => s.close()).status !== 101) throw new Error('no'); }`)
 	for _, scheme := range []string{"http://", "ws://"} {
 		if r := drive(t, Config{Script: path, URL: scheme + address, Origin: scheme + "localhost:3000"}, 1, true); r.Completed != 1 {

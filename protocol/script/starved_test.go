@@ -42,7 +42,7 @@ func TestVirtualUsersThatAreNotServed(t *testing.T) {
 func serveOne(t *testing.T, script, engine string, length int) *load.Result {
 	t.Helper()
 	url := "http://" + wiretest.Listen(t, wiretest.OneByOne(time.Millisecond))
-	c := Config{Script: testenv.Write(t, "flow.js", script), URL: url, Env: []string{fmt.Sprint("LENGTH=", length)}}
+	c := Config{Script: testenv.Files(t, "flow.js", script), URL: url, Env: []string{fmt.Sprint("LENGTH=", length)}}
 	c.Engine = engine
 	target := newTarget(t, c)
 	r := wiretest.Run(t, target, load.Plan{VUs: 10, Duration: time.Duration(length) * time.Second, WholeFlows: true})
@@ -54,7 +54,7 @@ func serveOne(t *testing.T, script, engine string, length int) *load.Result {
 func TestLimitOfRequestsForEachConnection(t *testing.T) {
 	wiretest.Needs(t, loop.Supported)
 	url := "http://" + wiretest.Listen(t, wiretest.Limited(3))
-	c := Config{Script: testenv.Write(t, "flow.js", `import http from 'k6/http'; export default function () { http.get(__ENV.BASE_URL); }`), URL: url}
+	c := Config{Script: testenv.Files(t, "flow.js", `import http from 'k6/http'; export default function () { http.get(__ENV.BASE_URL); }`), URL: url}
 	target := newTarget(t, c)
 	r := wiretest.Run(t, target, load.Plan{VUs: 2, Iterations: 60, WholeFlows: true})
 	if r.PartedLeast != 3 || r.PartedMost != 3 || !finding.KeepaliveLimit.In(r.Warnings) {

@@ -29,7 +29,7 @@ func TestSystemTags(t *testing.T) {
 				for _, part := range all {
 					thresholds = append(thresholds, fmt.Sprintf("'http_reqs{%s}': ['count>=0']", part))
 				}
-				path := testenv.Write(t, "tags.js", `
+				path := testenv.Files(t, "tags.js", `
 					import http from 'k6/http';
 					import { group } from 'k6';
 					export const options = { `+tt.system+` tags: { run: 'r1' }, thresholds: { `+strings.Join(thresholds, ", ")+` } };
@@ -53,5 +53,5 @@ func TestSystemTags(t *testing.T) {
 			})
 		})
 	}
-	refuses(t, Config{Script: testenv.Write(t, "tags.js", "export const options = {\n systemTags: ['status', 'ocsp_status'] };\nexport default function () {}")}, `tags.js:2: options.systemTags has "ocsp_status"; expected proto, `)
+	refuses(t, Config{Script: testenv.Files(t, "tags.js", "export const options = {\n systemTags: ['status', 'ocsp_status'] };\nexport default function () {}")}, `tags.js:2: options.systemTags has "ocsp_status"; expected proto, `)
 }

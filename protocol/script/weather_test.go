@@ -49,7 +49,7 @@ func TestThrown(t *testing.T) {
 			"new Float64Array(2 ** 34)":           "RangeError: new Float64Array would be 137438953472 bytes, and may be 1073741824",
 			"new Uint8Array({ length: 2 ** 34 })": "RangeError: new Uint8Array would be",
 		} {
-			path := testenv.Write(t, "flow.js", "export default function () {\n"+body+"\n}")
+			path := testenv.Files(t, "flow.js", "export default function () {\n"+body+"\n}")
 			r := drive(Config{Script: path, URL: server.URL}, 2)
 			if r.Failed != 2 || len(r.Faults) != 1 || !strings.Contains(r.Faults[0].Example, want) {
 				t.Errorf("%s: %d failed, %+v %v, want %q", body, r.Failed, r.Faults, r.Errored, want)
@@ -60,7 +60,7 @@ func TestThrown(t *testing.T) {
 			"a rejection that is asked for late": "Promise.reject(1).catch(() => {}); const p = Promise.reject(2); setTimeout(() => p.catch(() => {}), 1)",
 			"what is bounded, within its bound":  "check([..." + within + "], { same: (all) => all.every((one) => one === 'aa') })",
 		} {
-			path := testenv.Write(t, "flow.js", "import { sleep, check } from 'k6'; const keep = [sleep, check]; export default function () { "+body+" }")
+			path := testenv.Files(t, "flow.js", "import { sleep, check } from 'k6'; const keep = [sleep, check]; export default function () { "+body+" }")
 			if r := drive(Config{Script: path, URL: server.URL}, 2); r.Completed != 2 {
 				t.Errorf("%s: %+v %v", name, r.Faults, r.Errored)
 			}
@@ -80,7 +80,7 @@ func TestExports(t *testing.T) {
 		"beside other names": "const module = 1, exports = 2; export default () => { if (module + exports !== 3) throw new Error() };",
 		"the whole at once":  "module.exports = { default: () => {} };",
 	} {
-		r := drive(t, Config{Script: testenv.Write(t, "flow.js", script, "other.js", "export const options = {}; export function run() {}")}, 1, true)
+		r := drive(t, Config{Script: testenv.Files(t, "flow.js", script, "other.js", "export const options = {}; export function run() {}")}, 1, true)
 		if r.Completed != 1 {
 			t.Errorf("%s: %+v %v", name, r.Faults, r.Errored)
 		}
@@ -89,13 +89,13 @@ func TestExports(t *testing.T) {
 
 // Modules may import each other in a circle, and none may lead out of the folder.
 func TestWaysOut(t *testing.T) {
-	path := testenv.Write(t, "flow.js", "import { a } from './a.js'; export default function () { if (a() !== 3) throw new Error(a()) }",
+	path := testenv.Files(t, "flow.js", "import { a } from './a.js'; export default function () { if (a() !== 3) throw new Error(a()) }",
 		"a.js", "import { b } from './b.js'; export const one = () => 1; export const a = () => 1 + b();",
 		"b.js", "import { one } from './a.js'; export const b = () => 1 + one();")
 	if r := drive(t, Config{Script: path}, 1, true); r.Completed != 1 {
 		t.Errorf("in a circle: %+v %v", r.Faults, r.Errored)
 	}
-	outside := testenv.Write(t, "outside.js", "export const x = 1;")
+	outside := testenv.Files(t, "outside.js", "export const x = 1;")
 	for _, text := range map[string]string{
 		"an import":                 "import { x } from '" + outside + "'; export default function () { x }",
 		"a link without its ending": "import { x } from './link'; export default function () { x }",
@@ -103,20 +103,20 @@ func TestWaysOut(t *testing.T) {
 		"a file":                    "const x = open('" + outside + "'); export default function () { x }",
 		"a file's link":             "const x = open('./link.js'); export default function () { x }",
 	} {
-		path := testenv.Write(t, "flow.js", text)
+		path := testenv.Files(t, "flow.js", text)
 		if err := os.Symlink(outside, filepath.Join(filepath.Dir(path), "link.js")); err != nil {
 			t.Skip(err) // not everybody may
 		}
 		refuses(t, Config{Script: path}, "is outside of")
 	}
 	for _, c := range []struct{ name, path, want string }{
-		{"nothing", testenv.Write(t, "flow.js", ""), `exports no function "default"`},
-		{"a remark", testenv.Write(t, "flow.js", "// nothing"), `exports no function "default"`},
+		{"nothing", testenv.Files(t, "flow.js", ""), `exports no function "default"`},
+		{"a remark", testenv.Files(t, "flow.js", "// nothing"), `exports no function "default"`},
 		{"a folder", t.TempDir(), "it is no regular file"},
-		{"a folder that is opened", testenv.Write(t, "flow.js", "open('.')"), "it is no regular file"},
-		{"bytes", testenv.Write(t, "flow.js", "\x00\x01\x02"), "flow.js:1:1: "},
-		{"bytes that are no UTF-8", testenv.Write(t, "flow.js", "export default function () { return '\xff\xfe\x80' } \xc0"), "flow.js:1:"},
-		{"an import of bytes", testenv.Write(t, "flow.js", "import './b.js'", "b.js", "\xff\xfe\x80"), "b.js:1:1: "},
+		{"a folder that is opened", testenv.Files(t, "flow.js", "open('.')"), "it is no regular file"},
+		{"bytes", testenv.Files(t, "flow.js", "\x00\x01\x02"), "flow.js:1:1: "},
+		{"bytes that are no UTF-8", testenv.Files(t, "flow.js", "export default function () { return '\xff\xfe\x80' } \xc0"), "flow.js:1:"},
+		{"an import of bytes", testenv.Files(t, "flow.js", "import './b.js'", "b.js", "\xff\xfe\x80"), "b.js:1:1: "},
 	} {
 		refuses(t, Config{Script: c.path}, c.want)
 	}
@@ -141,11 +141,11 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 	within(t, func(ctx context.Context) error {
-		_, err := New(ctx, Config{Script: testenv.Write(t, "flow.js", endless+"\nexport default function () {}")}, wire.Surroundings{})
+		_, err := New(ctx, Config{Script: testenv.Files(t, "flow.js", endless+"\nexport default function () {}")}, wire.Surroundings{})
 		return err
 	})
 	for _, text := range []string{"export function setup() { " + endless + " }", "if (__VU > 0) { " + endless + " }"} {
-		target := newTarget(t, Config{Script: testenv.Write(t, "flow.js", text+"\nexport default function () {}")})
+		target := newTarget(t, Config{Script: testenv.Files(t, "flow.js", text+"\nexport default function () {}")})
 		within(t, func(ctx context.Context) error {
 			_, err := load.Run(ctx, "script", target, load.Plan{VUs: 1, Iterations: 1})
 			return err
@@ -162,7 +162,7 @@ func TestInterrupted(t *testing.T) {
 				time.AfterFunc(10*time.Millisecond, interrupt)
 			}
 		})
-		target, err := New(opened, Config{Script: testenv.Write(t, "flow.js", text)}, wire.Surroundings{Console: console})
+		target, err := New(opened, Config{Script: testenv.Files(t, "flow.js", text)}, wire.Surroundings{Console: console})
 		testenv.Must(t, err)
 		wiretest.Run(t, target, load.Plan{VUs: 1, Iterations: 1})
 		within(t, func(context.Context) error { return target.Close() })
@@ -191,7 +191,7 @@ func TestServerDies(t *testing.T) {
 			}
 		}))
 		defer server.Close()
-		path := testenv.Write(t, "flow.js", `import http from 'k6/http';
+		path := testenv.Files(t, "flow.js", `import http from 'k6/http';
 			export default function () { http.get(__ENV.BASE_URL + '/a'); http.get(__ENV.BASE_URL + '/b'); }`)
 		r := drive(Config{Script: path, URL: server.URL}, 4)
 		if r.Completed != 1 || r.ErroredTotal() != 3 || r.Accounted() != r.Planned {
@@ -211,7 +211,7 @@ func TestInterruptedIterations(t *testing.T) {
 		for _, loops := range []bool{false, true} {
 			server := shop(t)
 			ctx, cancel := context.WithCancel(t.Context())
-			target, err := New(ctx, Config{URL: server.URL, Script: testenv.Write(t, "flow.js", "import http from 'k6/http'; import { sleep } from 'k6'; let keep = [http, sleep]; export default function () { console.log('begun'); "+body+" }")},
+			target, err := New(ctx, Config{URL: server.URL, Script: testenv.Files(t, "flow.js", "import http from 'k6/http'; import { sleep } from 'k6'; let keep = [http, sleep]; export default function () { console.log('begun'); "+body+" }")},
 				wire.Surroundings{Console: writer(func() { time.AfterFunc(20*time.Millisecond, cancel) })})
 			testenv.Must(t, err)
 			driven := load.Target(target)

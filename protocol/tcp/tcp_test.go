@@ -60,7 +60,7 @@ func echo(pieces int) func(net.Conn) {
 }
 
 func TestExchanges(t *testing.T) {
-	file := testenv.Write(t, "data", "PING\r\n")
+	file := testenv.Files(t, "data", "PING\r\n")
 	for name, c := range map[string]Config{
 		"until":             {Until: Escaped("\r\n")},
 		"length":            {Length: 6},
@@ -227,7 +227,7 @@ func FuzzEnd(f *testing.F) {
 }
 
 func TestMistakes(t *testing.T) {
-	empty := testenv.Write(t, "empty", "")
+	empty := testenv.Files(t, "empty", "")
 	for _, test := range []struct {
 		config Config
 		want   []string

@@ -2,12 +2,9 @@ package abform_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,25 +14,10 @@ import (
 	"pgregory.net/rapid"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/report/abform"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares with a file of testdata.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s: %v; it is now\n%s", path, err, got)
-	}
-}
 
 // samples are n iterations in sequence: the i-th connects in i µs and takes
 // 5000+10·i µs. It waits for the first byte during all but 100 µs of that.
@@ -116,7 +98,7 @@ func TestGolden(t *testing.T) {
 			if lines := bytes.SplitAfter(got, []byte("\n")); extension == ".tsv" && len(lines) > 10 {
 				got = bytes.Join(lines[:10], nil) // the others are like these
 			}
-			golden(t, name+extension, got)
+			testenv.Golden(t, "testdata/"+name+extension, got)
 		}
 	}
 }

@@ -3,21 +3,17 @@ package chart_test
 import (
 	"encoding/xml"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"contend/internal/testenv"
 	"contend/report/chart"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // pictures are one of each kind.
 func pictures() map[string]string {
@@ -36,16 +32,7 @@ func pictures() map[string]string {
 
 func TestGolden(t *testing.T) {
 	for name, svg := range pictures() {
-		path := filepath.Join("testdata", name+".svg")
-		got := svg + "\n"
-		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if want, err := os.ReadFile(path); err != nil || string(want) != got {
-			t.Errorf("%s differs (go test -update rewrites it): %v\n%s", path, err, got)
-		}
+		testenv.Golden(t, "testdata/"+name+".svg", svg+"\n")
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -19,11 +18,10 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"contend/internal/testenv"
 	"contend/why"
 	"contend/why/symbol"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden file")
 
 const hostile = "\x1b[31m</title><script>alert(\"1\")</script>]]>&\x00\xff"
 
@@ -145,20 +143,7 @@ func TestPprofReadsIt(t *testing.T) {
 
 func TestGraph(t *testing.T) {
 	a, b := sides()
-	got := Graph(a, b)
-	path := filepath.Join("testdata", "small.svg")
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs (go test -update rewrites it):\n%s", path, got)
-	}
+	testenv.Golden(t, "testdata/small.svg", Graph(a, b))
 }
 
 // drawn is what a reader of XML sees.

@@ -1,10 +1,7 @@
 package sink
 
 import (
-	"flag"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,9 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"contend/hist"
+	"contend/internal/testenv"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // published are the figures of the four published runs, with the text that the
 // form must give for them.
@@ -72,7 +68,7 @@ func TestPublishedForm(t *testing.T) {
 		if err := s.write(&b); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, p.name, b.String())
+		testenv.Golden(t, "testdata/"+p.name+".txt", b.String())
 		for _, want := range []string{"100000", "9.2MiB", fixed(p.rps), p.time, p.throughput, p.perByte} {
 			if !strings.Contains(b.String(), want+"\n") {
 				t.Errorf("%s: no line ends in %q", p.name, want)
@@ -94,23 +90,6 @@ func TestPublishedHistogram(t *testing.T) {
 		if s.counts != p.counts || s.requests != 100_000 || s.edges != edges.edges {
 			t.Errorf("%s: counts are %v, want %v", p.name, s.counts, p.counts)
 		}
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s:\n got\n%s want\n%s", name, got, want)
 	}
 }
 
