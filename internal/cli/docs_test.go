@@ -17,8 +17,8 @@ import (
 	"contend/internal/testenv"
 )
 
-// Every command in a fenced block of the pages is run: lines that
-// begin with "$ contend " or "$ go run ./cmd/contend ", up to a pipe, a
+// Every command in a fenced block of the pages is run, those from the section Install of the README on by
+// TestReadmeInOrder: lines that begin with "$ contend " or "$ go run ./cmd/contend ", up to a pipe, a
 // redirection or a comment, each once. They run in an empty folder, with these stand-ins:
 //
 //   - flags that make them short (shorter), in place of their own;
@@ -41,14 +41,11 @@ func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
 	var found []documented
 	for _, page := range pages(t) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		found = append(found, documentedIn(strings.TrimPrefix(page, "../../"), string(text))...)
+		text, _, _ := strings.Cut(string(testenv.Read(t, page)), install)
+		found = append(found, documentedIn(strings.TrimPrefix(page, "../../"), text)...)
 	}
-	if !slices.ContainsFunc(found, func(d documented) bool { return strings.HasPrefix(d.place, "README.md:") }) {
-		t.Fatalf("%d commands are found, but none in the README", len(found))
+	if !slices.ContainsFunc(found, func(d documented) bool { return strings.HasPrefix(d.place, "docs/start.md:") }) {
+		t.Fatalf("%d commands are found, but none in docs/start.md", len(found))
 	}
 	s := startStandIns(t)
 	run := map[string]bool{}
@@ -78,15 +75,14 @@ func pages(t *testing.T) []string {
 	return found
 }
 
+const install = "\n## Install\n"
+
 // The commands of the README, from its section Install on, run here in its order, in a folder that
 // has only the sources: each command finds what those before it have made. Only flags that make the
 // commands short replace theirs, and a free address replaces localhost:8080.
 func TestReadmeInOrder(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, "../../README.md")
 	folder, bin, address := t.TempDir(), t.TempDir(), testenv.HeldAddress(t)
 	sources, err := filepath.Abs("../..")
 	if err != nil {
@@ -105,8 +101,8 @@ func TestReadmeInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	typed := 0
-	_, install, _ := strings.Cut(string(text), "\n## Install\n") // the section above shows what comes of this
-	for line := range strings.Lines(install) {
+	_, commands, _ := strings.Cut(string(text), install) // the section above shows what comes of this
+	for line := range strings.Lines(commands) {
 		command, ok := strings.CutPrefix(line, "$ ")
 		if !ok || strings.HasPrefix(command, "git clone ") { // its result exists
 			continue
@@ -309,16 +305,11 @@ func (s standIns) run(t *testing.T, line string) {
 func (s standIns) scripts(t *testing.T, dir string) {
 	all := map[string]string{"flow.js": smallScript}
 	for _, name := range []string{"testingscript.js", "counter.proto"} {
-		text, err := os.ReadFile(filepath.Join("../../examples/scripts", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Read(t, filepath.Join("../../examples/scripts", name))
 		all[name] = localhost.ReplaceAllStringFunc(string(text), s.address)
 	}
 	for name, text := range all {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, filepath.Join(dir, name), text)
 	}
 }
 
@@ -464,9 +455,7 @@ func (s standIns) files(t *testing.T, dir string, args []string) (any bool) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, content)
 	}
 	return any
 }
@@ -474,18 +463,14 @@ func (s standIns) files(t *testing.T, dir string, args []string) (any bool) {
 // A reader of the README has not decided yet to read.
 func TestReadmeIsShort(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, "../../README.md")
 	if n := strings.Count(string(text), "\n"); n > 90 {
 		t.Errorf("README.md has %d lines, want at most 90", n)
 	}
 }
 
-// The test of commands finds and runs what it must, before there is anything to find.
-func TestDocumentation(t *testing.T) {
-	t.Parallel()
+// The test of commands finds what it must.
+func TestDocumentedIn(t *testing.T) {
 	const text = "$ contend not in a block\n" +
 		"```console\n$ contend run -c 5 http://localhost:8080/status | head\n  output\n$ ls\n```\n" +
 		"$ contend nor this\n" +
@@ -505,12 +490,5 @@ func TestDocumentation(t *testing.T) {
 	}
 	if !slices.Equal(found, want) {
 		t.Fatalf("found\n%q, want\n%q", found, want)
-	}
-	s := startStandIns(t)
-	for _, d := range found {
-		t.Run(d.line, func(t *testing.T) {
-			t.Parallel()
-			s.run(t, d.line)
-		})
 	}
 }
