@@ -134,7 +134,7 @@ func secure(c *Config) { c.URL = "grpcs" + strings.TrimPrefix(c.URL, "grpc") }
 // Imports are found in ImportPaths, standard ones always.
 func TestImportPaths(t *testing.T) {
 	t.Parallel()
-	first := testenv.Write(t,
+	first := testenv.Files(t,
 		"api/counter.proto", `syntax = "proto3"; package counter; import "types/by.proto"; import "google/protobuf/empty.proto";
 			service incrementCounter { rpc increment(incrementBy) returns (google.protobuf.Empty); }`,
 		"types/by.proto", `syntax = "proto3"; package counter; message incrementBy { int32 value = 1; }`,

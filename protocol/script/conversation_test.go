@@ -137,7 +137,7 @@ func TestRunAfterRun(t *testing.T) {
 func BenchmarkIteration(b *testing.B) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
-	path := testenv.Write(b, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
+	path := testenv.Files(b, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
 		export default function () { check(http.get(__ENV.BASE_URL + '/'), { ok: (r) => r.status === 200 }); }`)
 	for _, hidden := range []bool{false, true} {
 		b.Run(map[bool]string{false: "event loop", true: "goroutines"}[hidden], func(b *testing.B) {
