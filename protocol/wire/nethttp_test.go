@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"net"
@@ -106,10 +107,12 @@ func ask(t *testing.T, conn *http.ClientConn) error {
 	return errors.Join(err, answer.Body.Close())
 }
 
-// answersOnce answers one request of HTTP/1.1 and closes the connection.
+// answersOnce answers one request of HTTP/1.1 and closes the connection, which is a reset if it has not read all.
 func answersOnce(conn net.Conn) {
 	defer conn.Close()
-	_, _ = conn.Read(make([]byte, 4096))
+	if request, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+		_, _ = io.Copy(io.Discard, request.Body)
+	}
 	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 }
 
