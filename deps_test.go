@@ -184,7 +184,7 @@ type size struct{ code, tests int }
 var rooms = map[string]size{
 	".":                    {0, 670},
 	"abtest":               {740, 835},
-	"bench":                {7855, 1215}, // +5: sweeps that other programs spoil; +130, +15: counted servers in Rust, fasthttp, gRPC, nginx, Python and Node; +260, +20: servers in Go and C whose instructions are counted; +160, +30: sweeps of servers with known knees; those against an exhaustive sweep of two servers went
+	"bench":                {7995, 1215}, // +140: servers with edits that nobody here knows; +5: sweeps that other programs spoil; +130, +15: counted servers in Rust, fasthttp, gRPC, nginx, Python and Node; +260, +20: servers in Go and C whose instructions are counted; +160, +30: sweeps of servers with known knees; those against an exhaustive sweep of two servers went
 	"calibrate":            {450, 310},
 	"cmd":                  {15, 0},
 	"count":                {1330, 820}, // +35, +55: what is left, with the lives at full speed; what failed before the time was up; totals of repetitions; +10: how many repetitions there are, which report counted again; +110, +75: two servers are counted at once, a limit ends the whole, words of the simulator are kept apart; +15, +35: what the processor counts, and margins; +10: why no request succeeded; two starts of a server are one
@@ -224,16 +224,16 @@ var rooms = map[string]size{
 	"pipeline":             {905, 890},
 	"probe":                {310, 165},
 	"protocol":             {19025, 13790},
-	"report":               {11585, 5865}, // +30, +45: counted instructions as Go benchmark lines; +25, +20: how functions of Node, Python and Java become known; +5, +10: searches that one request at a time ends; +5: levels left out because connections starve; +10: counting for which there was too little time; +25, +20: searches that end before an attempt, levels that starve connections; +15, +20: an experiment answers by what was counted; +10, +60: pages that begin with what changed; +315, +120: the page of counted instructions, with lines, callers and what is asked of the kernel; +0, +75: each figure has one form on all pages; +40, +105: too little time, servers driven at once, those that ignore SIGTERM; +30, +25: what three packages of its parts import and export; +50, +30: how exact levels and rates are, what more callers bring, and sweeps that are not done; +105, +135: the fastest of three, amounts and own metrics of runs, what spoils a server
+	"report":               {11640, 5865}, // +50: functions that explain a difference; +30, +45: counted instructions as Go benchmark lines; +25, +20: how functions of Node, Python and Java become known; +5, +10: searches that one request at a time ends; +5: levels left out because connections starve; +10: counting for which there was too little time; +25, +20: searches that end before an attempt, levels that starve connections; +15, +20: an experiment answers by what was counted; +10, +60: pages that begin with what changed; +315, +120: the page of counted instructions, with lines, callers and what is asked of the kernel; +0, +75: each figure has one form on all pages; +40, +105: too little time, servers driven at once, those that ignore SIGTERM; +30, +25: what three packages of its parts import and export; +50, +30: how exact levels and rates are, what more callers bring, and sweeps that are not done; +105, +135: the fastest of three, amounts and own metrics of runs, what spoils a server
 	"search":               {825, 645},    // +20, +35: objectives that one request at a time misses; +20: slow servers whose callers wait for each other, or longer than a grace; +40, +55: servers whose responses take long, or that starve connections; +125, +120: a sequential bound on the share of slow answers, and the interval of the limit; attempts of 10,000 answers went
 	"setting":              {990, 380},
-	"stat":                 {1335, 2340}, // +45, +50: means of counts, which hardly vary; +40: movements as values, which results say in their own units
+	"stat":                 {1450, 2375}, // +110, +65: counts that vary more than counting explains; +45, +50: means of counts, which hardly vary; +40: movements as values, which results say in their own units
 	"subject":              {2460, 2585}, // +10, +10: waiting for CPUs does not count against a start; a guess when a limit is over went
 	"sweep":                {810, 680},   // +20, +25: other programs that keep more callers from paying; +50, +35: levels below one that starves connections count; +10: servers that starve connections; +30: what was measured if there was too little time; +120, +60: the knee, and how long to measure; a level chosen by noise went
 	"trial":                {4125, 4270}, // +5: warm-ups end if connections starve; +20: a server of one connection for tests; +15: servers that starve connections end a comparison; +5: each server has its time to end
 	"usl":                  {695, 425},   // +45, +35: where power peaks
 	"websocket":            {360, 460},
-	"why":                  {3440, 3250},
+	"why":                  {3845, 3340}, // +400, +90: which function explains a difference, what is the program's own, and what variants share; ranks of kinds of work went
 }
 
 type goPackage struct {

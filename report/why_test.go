@@ -29,7 +29,11 @@ func diagnosed(d *report.Document, wait time.Duration, of ...why.Work) *report.D
 			w.Time = w.Time*1000 + time.Duration(round)
 			queue.CPU += w.Time
 			queue.Work = append(queue.Work[:len(queue.Work):len(queue.Work)], w)
-			queue.Functions = append(queue.Functions, why.Function{Name: w.Function, Time: w.Time})
+			of := why.Library
+			if w.Kind == "" {
+				of = why.Own
+			}
+			queue.Functions = append(queue.Functions, why.Function{Name: w.Function, Time: w.Time, Of: of})
 		}
 		if queue.Response = queue.Response * queue.CPU / lock.CPU; wait > 0 {
 			queue.Response += 1000 * wait
@@ -60,6 +64,11 @@ func costly() *report.Document {
 		{Function: "net/http.(*conn).serve", Depth: 2, PerOp: []float64{28_000, 30_000}},
 		{Function: "orders/cmd/orders.(*Service).add", Depth: 3, PerOp: []float64{27_000, 24_000}}, {Function: "\x1b[31mred<script>|", Depth: 3, PerOp: []float64{0, 5000}},
 		{Function: "sha256.block", Depth: 2, PerOp: []float64{2000, 2000}}, {Function: "only/of.mutex", Depth: 2, PerOp: []float64{900, 0}},
+	}
+	d.Trials[0].Why.OwnCalls = []why.Call{
+		{Function: "all", PerOp: []float64{30_900, 32_000}}, {Function: "orders/cmd/orders.(*Service).add", Depth: 1, PerOp: []float64{27_000, 28_000}},
+		{Function: "orders/queue.step0", Depth: 2, PerOp: []float64{0, 180}}, {Function: "encoding/json.Marshal", Depth: 3, PerOp: []float64{0, 120}},
+		{Function: "\x1b[31mred<script>|", Depth: 2, PerOp: []float64{0, 190}},
 	}
 	d.Derive()
 	return d

@@ -36,6 +36,10 @@ func (d *Document) diagnosed(v *view, at Place) {
 					plural(e.Rounds, "round"), wereLooked(e.Looked), unit.Percent(1-float64(e.Looked)*e.Rows[0].Level), workTimes(e).Signed(e.Unnamed()))
 				v.table(whyTable(e, "work", e.Rows))
 			}
+			if len(e.Own) > 0 {
+				v.say("Functions of the program itself that differ, callees included, of %d that were looked at:", e.OwnLooked)
+				v.table(whyTable(e, "function", e.Own))
+			}
 			if len(e.Functions) > 0 {
 				v.say("Functions that differ, callees included; one may contain another:")
 				v.table(whyTable(e, "function", e.Functions))
@@ -158,7 +162,7 @@ func whySentence(e why.Explanation) string {
 	if !cpu.Excludes0() {
 		between := fmt.Sprintf("(%s %s to %s)", ci(cpu.Level), unit.Signed(cpu.Low, times.Amount), times.Signed(cpu.High))
 		switch {
-		case len(e.Rows) > 0:
+		case len(e.Rows)+len(e.Roots) > 0:
 			return "CPU per op: no clear difference as a whole " + between + ", but in some of what it is spent on"
 		case waitSentence(e) == "":
 			return "No clear difference in CPU per op " + between + " or waiting; the cause is too small for these rounds"
@@ -222,7 +226,7 @@ func (d *Document) because(v *view, c Comparison) {
 		d.notDiagnosed(v, c)
 		return
 	}
-	parts := []func(){func() { v.rows(workRows(e)) }, func() { v.waits(of.Why, e) }}
+	parts := []func(){func() { v.rows(rootRows(e)); v.rows(workRows(e)) }, func() { v.waits(of.Why, e) }}
 	if waitsFirst(e) {
 		slices.Reverse(parts)
 	}
@@ -244,7 +248,11 @@ func workRows(e why.Explanation) table {
 		return t
 	}
 	say := func(ns float64, words string) { t.rows = append(t.rows, []string{times.Signed(ns), words}) }
-	shown := e.Rows[:min(len(e.Rows), mostWhy)]
+	most := mostWhy
+	if len(e.Roots) > 0 { // they say more
+		most = mostRoots
+	}
+	shown := e.Rows[:min(len(e.Rows), most)]
 	for _, r := range shown {
 		say(r.Value, workName(r, textWidth-len("  +0.00 µs   ")))
 	}
@@ -301,8 +309,14 @@ func asked(c Comparison) string {
 // inShort is what explains most, in one sentence: waiting or CPU time, and the rows that differ most.
 func inShort(e why.Explanation) string {
 	text := strings.TrimPrefix(strings.TrimPrefix(whySentences(e)[0], "Why: "), plain.Line(e.Candidate)+" ")
-	times := workTimes(e)
-	for i, r := range e.Rows[:min(len(e.Rows), mostRowsInShort)] {
+	times, rows := workTimes(e), e.Rows
+	if len(e.Roots) > 0 {
+		rows = nil
+		for _, r := range e.Roots {
+			rows = append(rows, r.Row)
+		}
+	}
+	for i, r := range rows[:min(len(rows), mostRowsInShort)] {
 		text += either(i == 0, either(waitsFirst(e), "; CPU ", ": "), ", ") + times.Signed(r.Value) + " " + shortName(r.Name)
 	}
 	return text

@@ -59,12 +59,12 @@ func addPackages(all []Package) []Package {
 	return sums
 }
 
-// packages returns the time per operation of each package with all that it called, and alone.
+// packages returns the time, in ns, of each package with all that it called, and alone.
 func (p Profile) packages() map[string]float64 {
 	rows := map[string]float64{}
 	for _, q := range p.Packages {
-		rows[q.Name] += p.perOp(q.Time)
-		rows[q.Name+alone] += p.perOp(q.Alone)
+		rows[q.Name] += float64(q.Time)
+		rows[q.Name+alone] += float64(q.Alone)
 	}
 	return rows
 }

@@ -26,7 +26,7 @@ const (
 	// keptShare is the least share of the CPU time for which a profile keeps a function: so
 	// far below rowShare that a function that is examined is hardly ever left out of a round,
 	// which would look like a difference.
-	keptShare = rowShare / 10
+	keptShare = ownShare / 4
 )
 
 // Samples are where processes were when they were sampled, by name.
@@ -97,11 +97,17 @@ func NewOwnProfile(its *pprof.CPU, operations int64) Profile {
 // spend distributes CPU time by stacks; each sample is worth so many ns.
 func (p *Profile) spend(stacks []Stack, each float64) {
 	spentOn, functions := map[Work]float64{}, map[string]float64{}
+	of := map[string]Origin{}
 	for _, stack := range stacks {
 		spent := each * float64(stack.Samples)
 		spentOn[purpose(stack.Frames)] += spent
 		for name := range once(stack.Frames, symbol.Frame.String) {
 			functions[name] += spent
+		}
+		for _, f := range stack.Frames {
+			if _, known := of[f.String()]; !known {
+				of[f.String()] = originOf(f)
+			}
 		}
 		stack.Time = time.Duration(spent)
 		p.Stacks = append(p.Stacks, stack)
@@ -111,7 +117,7 @@ func (p *Profile) spend(stacks []Stack, each float64) {
 		p.Work = append(p.Work, w)
 	}
 	for name, spent := range functions {
-		p.Functions = append(p.Functions, Function{name, time.Duration(spent)})
+		p.Functions = append(p.Functions, Function{name, time.Duration(spent), of[name]})
 	}
 	p.Packages = packagesOf(stacks, each)
 }
@@ -192,20 +198,21 @@ func (p *Profile) Add(q Profile) {
 			p.Blocked = append(p.Blocked, b)
 		}
 	}
-	spentOn, functions := map[Work]time.Duration{}, map[string]time.Duration{}
+	spentOn, functions := map[Work]time.Duration{}, map[Function]time.Duration{}
 	for _, w := range slices.Concat(p.Work, q.Work) {
 		spentOn[Work{Kind: w.Kind, Function: w.Function}] += w.Time
 	}
 	for _, f := range slices.Concat(p.Functions, q.Functions) {
-		functions[f.Name] += f.Time
+		functions[Function{Name: f.Name, Of: f.Of}] += f.Time
 	}
 	p.Work, p.Functions, p.Packages = nil, nil, addPackages(slices.Concat(p.Packages, q.Packages))
 	for w, spent := range spentOn {
 		w.Time = spent
 		p.Work = append(p.Work, w)
 	}
-	for name, spent := range functions {
-		p.Functions = append(p.Functions, Function{name, spent})
+	for f, spent := range functions {
+		f.Time = spent
+		p.Functions = append(p.Functions, f)
 	}
 	p.sort()
 }

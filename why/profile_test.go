@@ -67,7 +67,7 @@ func TestNewProfile(t *testing.T) {
 	p := NewProfile(Resolve(&samples, new(symbol.Resolver)), 60*time.Millisecond, 45*time.Millisecond, 9)
 	want := Profile{Operations: 9, CPU: 45 * time.Millisecond, Samples: 30, Lost: 3,
 		Work:      []Work{{Function: unknown, Time: 45 * time.Millisecond}},
-		Functions: []Function{{unknown, 45 * time.Millisecond}},
+		Functions: []Function{{Name: unknown, Time: 45 * time.Millisecond}},
 		Packages:  []Package{{unknown, 45 * time.Millisecond, 45 * time.Millisecond}},
 		Stacks:    []Stack{{make([]symbol.Frame, 1), 20, 30 * time.Millisecond}, {make([]symbol.Frame, 2), 10, 15 * time.Millisecond}}}
 	if !reflect.DeepEqual(p, want) {
@@ -92,12 +92,12 @@ func TestNewProfile(t *testing.T) {
 
 func TestProfilesAddUp(t *testing.T) {
 	p := Profile{Arm: "A", Operations: 1, CPU: 3, Samples: 4, Lost: 1, Response: 5, Blocked: []Blocked{{"fsync", 6}}, OffCPU: OffCPU{1, perf.Activity{VoluntarySwitches: 2, InvoluntarySwitches: 3, MinorFaults: 4, MajorFaults: 5}, 6, 7, 8},
-		Work: []Work{{"", "f", 2}, {"locks", "g", 1}}, Functions: []Function{{"f", 2}}, Packages: []Package{{"main", 3, 1}}}
+		Work: []Work{{"", "f", 2}, {"locks", "g", 1}}, Functions: []Function{{Name: "f", Time: 2}}, Packages: []Package{{"main", 3, 1}}}
 	p.Add(Profile{Operations: 10, CPU: 30, Samples: 40, Lost: 10, Response: 50, Blocked: []Blocked{{"fsync", 60}, {"flock", 7}}, OffCPU: OffCPU{10, perf.Activity{VoluntarySwitches: 20, InvoluntarySwitches: 30, MinorFaults: 40, MajorFaults: 50}, 60, 70, 80},
-		Work: []Work{{"locks", "g", 10}, {"", "h", 20}}, Functions: []Function{{"h", 20}, {"f", 1}},
+		Work: []Work{{"locks", "g", 10}, {"", "h", 20}}, Functions: []Function{{Name: "h", Time: 20}, {Name: "f", Time: 1}},
 		Packages: []Package{{"runtime", 40, 2}, {"main", 30, 10}}})
 	want := Profile{Arm: "A", Operations: 11, CPU: 33, Samples: 44, Lost: 11, Response: 55, Blocked: []Blocked{{"fsync", 66}, {"flock", 7}}, OffCPU: OffCPU{11, perf.Activity{VoluntarySwitches: 22, InvoluntarySwitches: 33, MinorFaults: 44, MajorFaults: 55}, 66, 77, 88},
-		Work: []Work{{"", "h", 20}, {"locks", "g", 11}, {"", "f", 2}}, Functions: []Function{{"h", 20}, {"f", 3}},
+		Work: []Work{{"", "h", 20}, {"locks", "g", 11}, {"", "f", 2}}, Functions: []Function{{Name: "h", Time: 20}, {Name: "f", Time: 3}},
 		Packages: []Package{{"runtime", 40, 2}, {"main", 33, 11}}}
 	if !reflect.DeepEqual(p, want) {
 		t.Errorf("%+v, want %+v", p, want)
@@ -107,12 +107,12 @@ func TestProfilesAddUp(t *testing.T) {
 // A function that is examined is in every profile, and one far below that in none.
 func TestSmallFunctionsAreLeftOut(t *testing.T) {
 	p := Profile{CPU: 10_000}
-	p.Add(Profile{CPU: 10_000, Functions: []Function{{"looked at", 100}, {"kept", 10}, {"small", 9}}, // of 20,000: 0.5, 0.05 and 0.045%
-		Packages: []Package{{"small", 9, 9}, {"kept", 10, 1}}})
-	if want := []Package{{"kept", 10, 1}}; !reflect.DeepEqual(p.Packages, want) {
+	p.Add(Profile{CPU: 10_000, Functions: []Function{{Name: "looked at", Time: 100}, {Name: "kept", Time: 5}, {Name: "small", Time: 4}}, // of 20,000: 0.5, 0.025 and 0.02%
+		Packages: []Package{{"small", 4, 4}, {"kept", 5, 1}}})
+	if want := []Package{{"kept", 5, 1}}; !reflect.DeepEqual(p.Packages, want) {
 		t.Errorf("%+v, want %+v", p.Packages, want)
 	}
-	if want := []Function{{"looked at", 100}, {"kept", 10}}; !reflect.DeepEqual(p.Functions, want) {
+	if want := []Function{{Name: "looked at", Time: 100}, {Name: "kept", Time: 5}}; !reflect.DeepEqual(p.Functions, want) {
 		t.Errorf("%+v, want %+v", p.Functions, want)
 	}
 }

@@ -23,6 +23,13 @@ const LeastRounds = 12
 const MostRounds = 15
 
 const (
+	// certainty is how many times smaller the level of all that is named is than that of the figures: a name sends
+	// somebody to a place in the code. Of this level the length of waiting has a fifth, its places two, as ranks need
+	// more of it, kinds of work one, and functions one.
+	certainty = 5
+	// ownShare is the least share of either arm's CPU time for a function of the program's own to be examined: it has
+	// fewer than kinds of work there are. A convention.
+	ownShare = 0.001
 	// rowShare is the least share of either arm's CPU time for a row to be examined: the
 	// fewer rows, the smaller the differences that can be detected. A convention.
 	rowShare = 0.005
@@ -78,12 +85,6 @@ type Blocked struct {
 	Time time.Duration `json:"time_ns"`
 }
 
-// A Function has the time spent in it with all that it called; recursion counts once.
-type Function struct {
-	Name string        `json:"name"`
-	Time time.Duration `json:"time_ns"`
-}
-
 // row is the name under which work is compared.
 func (w Work) row() string { return cmp.Or(w.Kind, w.Function) }
 
@@ -112,6 +113,11 @@ type Explanation struct {
 	// Functions are those that clearly differ by their time with all that they called;
 	// one contains the other, so they do not add up.
 	Functions []Row
+	// Own are those of the program itself that clearly differ, of OwnLooked; where it has none that are known, those of
+	// libraries. Roots are what explains them.
+	Own       []Row
+	OwnLooked int
+	Roots     []Root
 	// Packages are those that clearly differ by that time, and by the time of each alone, which does add up; a
 	// package that calls no other is listed once.
 	Packages []Row
@@ -160,22 +166,24 @@ func Explain(profiles []Profile, baseline, candidate string, concurrency int, co
 		return e, false
 	}
 	e.CPU = figure(pairs, func(p Profile) time.Duration { return p.CPU }, confidence)
-	// Work has half of the level, and the length of waiting and its places a quarter each.
-	half, quarter := 1-(1-confidence)/2, 1-(1-confidence)/4
-	e.Wait = waits(pairs, quarter)
+	fifth := (1 - confidence) / certainty / 5
+	e.Wait = waits(pairs, 1-fifth)
 	if e.Wait.Excludes0() {
-		e.Blocked = blocking(pairs, quarter)
+		e.Blocked = blocking(pairs, 1-fifth)
 	}
-	longer := e.longer(pairs, quarter)
-	e.traced(pairs, longer, quarter)
-	looked := rows(pairs, Profile.work, Profile.cpu, half)
+	longer := e.longer(pairs, 1-fifth)
+	e.traced(pairs, longer, 1-2*fifth)
+	c := controlOf(pairs)
+	looked := c.sampled(Profile.work, rowShare, 1-fifth)
 	e.Looked = len(looked)
 	e.Rows = differing(looked)
 	for i := range e.Rows {
 		e.Rows[i].describe(pairs)
 	}
-	e.Functions = differing(rows(pairs, Profile.functions, Profile.cpu, confidence))
-	e.Packages = withoutRepeats(differing(rows(pairs, Profile.packages, Profile.cpu, confidence)))
+	own := c.sampled(Profile.own, ownShare, 1-fifth)
+	e.Own, e.OwnLooked = differing(own), len(own)
+	e.Functions = differing(c.sampled(Profile.functions, rowShare, 1-fifth))
+	e.Packages = withoutRepeats(differing(c.sampled(Profile.packages, rowShare, 1-fifth)))
 	e.compareCounts(pairs, confidence)
 	e.snapshots(pairs, longer, confidence)
 	e.Collecting = shares(pairs, work.Collection)
@@ -237,11 +245,11 @@ func (p Profile) threads() map[string]float64 {
 	return rows
 }
 
-// work returns the time per operation of each row.
+// work returns the time of each row, in ns.
 func (p Profile) work() map[string]float64 {
 	rows := map[string]float64{}
 	for _, w := range p.Work {
-		rows[w.row()] += p.perOp(w.Time)
+		rows[w.row()] += float64(w.Time)
 	}
 	return rows
 }
@@ -249,7 +257,22 @@ func (p Profile) work() map[string]float64 {
 func (p Profile) functions() map[string]float64 {
 	rows := map[string]float64{}
 	for _, f := range p.Functions {
-		rows[f.Name] += p.perOp(f.Time)
+		rows[f.Name] += float64(f.Time)
+	}
+	return rows
+}
+
+// own are the functions of the program itself, or those of libraries if none is.
+func (p Profile) own() map[string]float64 {
+	of := Library
+	if slices.ContainsFunc(p.Functions, func(f Function) bool { return f.Of == Own }) {
+		of = Own
+	}
+	rows := map[string]float64{}
+	for _, f := range p.Functions {
+		if f.Of == of {
+			rows[f.Name] += float64(f.Time)
+		}
 	}
 	return rows
 }
@@ -259,7 +282,7 @@ func shares(pairs []pair, kind work.Kind) [2]float64 {
 	var taken, all [2]float64
 	for _, p := range pairs {
 		for side := range p {
-			taken[side] += p[side].work()[string(kind)]
+			taken[side] += p[side].perOp(time.Duration(p[side].work()[string(kind)]))
 			all[side] += p[side].cpu()
 		}
 	}
@@ -367,16 +390,4 @@ func (r *Row) describe(pairs []pair) {
 		}
 	}
 	r.Functions = mostGrown(grown)
-}
-
-// mostGrown are up to three names that have grown, the one that has most first.
-func mostGrown(grown map[string]float64) []string {
-	var most []string
-	names := slices.SortedFunc(maps.Keys(grown), func(a, b string) int { return cmp.Or(cmp.Compare(grown[b], grown[a]), cmp.Compare(a, b)) })
-	for _, name := range names[:min(len(names), shownFunctions)] {
-		if name != "" && grown[name] > 0 {
-			most = append(most, name)
-		}
-	}
-	return most
 }

@@ -4,6 +4,7 @@
 //
 //	go run ./bench/why
 //	go run ./bench/why -only hashing,c-lock,none -runs 5 -results why.jsonl
+//	go run ./bench/why -cases cases.json -answers answers.json -results why.jsonl
 //
 // Each run takes about 35 seconds, 20 of each about four hours; with -results several
 // sessions add up.
@@ -43,6 +44,8 @@ func main() {
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of all random choices")
 	flag.StringVar(&b.results, "results", "", "a file to which results are added, and whose earlier ones count; empty: none")
 	flag.StringVar(&b.cflags, "cflags", "-O2 -g -fno-omit-frame-pointer", "how the servers in C are compiled")
+	flag.StringVar(&b.cases, "cases", "", "a file of pairs of servers, which are compared instead, once each; empty: none")
+	flag.StringVar(&b.answers, "answers", "", "the file with the functions in which they differ; empty: what is named is not judged")
 	paired.Main("why", b.run)
 }
 
@@ -52,9 +55,13 @@ type bench struct {
 	runs, callers   int
 	seed            uint64
 	results, cflags string
+	cases, answers  string
 }
 
 func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
+	if b.cases != "" {
+		return b.blind(ctx, w)
+	}
 	var names []string
 	for _, p := range pairs() {
 		names = append(names, p.name)
@@ -100,7 +107,7 @@ func (b *bench) compare(ctx context.Context, build builder, p pair, seed uint64)
 	if err != nil {
 		return result{}, err
 	}
-	diagnosis, err := diagnose(ctx, p.path, baseline, candidate, b.callers, seed)
+	diagnosis, err := diagnose(ctx, "http://{{addr}}"+p.path, baseline, candidate, b.callers, seed)
 	var r result
 	if err == nil {
 		r, err = resultOf(diagnosis)
@@ -114,8 +121,8 @@ func (b *bench) compare(ctx context.Context, build builder, p pair, seed uint64)
 	return r, nil
 }
 
-func diagnose(ctx context.Context, path, baseline, candidate string, callers int, seed uint64) (*trial.Diagnosis, error) {
-	e := experiment.OfSubjects(protocol.At("http://{{addr}}"+path), map[string]experiment.Subject{"A": {Command: baseline}, "B": {Command: candidate}})
+func diagnose(ctx context.Context, url, baseline, candidate string, callers int, seed uint64) (*trial.Diagnosis, error) {
+	e := experiment.OfSubjects(protocol.At(url), map[string]experiment.Subject{"A": {Command: baseline}, "B": {Command: candidate}})
 	p := &e.Parts[0]
 	p.Baseline, p.Plan.Timeout, p.Design.Levels, p.Design.Rounds = "A", 5*time.Second, []int{callers}, 1
 	p.Design.Seed = seed

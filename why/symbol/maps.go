@@ -55,6 +55,18 @@ func hexadecimal(text []byte) (n uint64, ok bool) {
 // a program runs, the function, and where it stands. Source: V8, src/logging/log.cc.
 var inScript = regexp.MustCompile(`^(?:JS|LazyCompile|Function|Script|Eval):[~^+*']*(.*?) ?((?:/|file:|node:).*?)(:\d+)(?::\d+)?$`)
 
+// fileOf is the file of a function of a script: of V8, or as Python names it, py::handle:/app/server.py; "" of others.
+func fileOf(name string) string {
+	if parts := inScript.FindStringSubmatch(name); parts != nil {
+		return parts[2]
+	}
+	if python, ok := strings.CutPrefix(name, "py::"); ok {
+		_, file, _ := strings.Cut(python, ":")
+		return file
+	}
+	return ""
+}
+
 // scripted is such a name as one says it, handle (server.js) or, of one that has no name, (anonymous)
 // (server.js:12); of a dependency with its path. Any other name stays as it is.
 func scripted(name string) string {

@@ -38,7 +38,7 @@ import (
 type Frame struct {
 	Function string // with its package, namespace or module; [plt]: a jump into another library; empty: unknown
 	Package  string // of Go, the path of the package; else the file's name, [vdso], [jit], kernel or kernel/ and its module; empty: unknown
-	File     string // the source file, of Go only
+	File     string // the source file, of Go and of scripts
 	Line     int    // in File, from 1; 0: unknown
 }
 
@@ -116,7 +116,7 @@ func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64, since ti
 			compiled = cmp.Or(readCompiled(pid), &names{})
 		}
 		if name, ok := compiled.at(addr); ok {
-			frames[i] = []Frame{{Function: Printable(scripted(name)), Package: Compiled}}
+			frames[i] = []Frame{{Function: Printable(scripted(name)), Package: Compiled, File: Printable(fileOf(name))}}
 		}
 	}
 	return frames

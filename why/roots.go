@@ -1,0 +1,215 @@
+package why
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
+
+const (
+	// within is the share of a function's difference that own functions it calls must have for these to be its root.
+	within = 0.6
+	// elsewhereToo is the share of a function's time that other callers must have to say that it does not differ there.
+	elsewhereToo = 0.2
+	// shownCallees is how many functions say what most of a root's difference is.
+	shownCallees = 2
+	// leastCallee is the share of a root's difference from which a function that it calls says what it is.
+	leastCallee = 0.25
+)
+
+// A Root is one of the fewest functions that together, with all that they call, explain a difference in CPU time.
+type Root struct {
+	Row // in ns of CPU time per operation, callees included
+	// Only is true for a function that one side does not call.
+	Only bool
+	// Callers are the program's own functions that call it, the outermost first.
+	Callers []string
+	// Mostly are the functions of libraries that it calls, in which most of its difference is; none: in itself.
+	Mostly []string
+}
+
+// Roots finds them among the program's own functions that clearly differ, with own calls (OwnCallsOf) of both arms: the
+// deepest under which a difference stays together, or their caller if it is only that one under which they differ. The
+// greatest difference is first.
+func Roots(differ []Row, calls []Call, baseline, candidate int) []Root {
+	t := newTree(calls, baseline, candidate)
+	rows := map[string]Row{}
+	for _, r := range differ {
+		rows[r.Name] = r
+	}
+	var roots []Root
+	for _, r := range differ {
+		below := 0.0
+		for name, delta := range t.nearest(r.Name, rows) {
+			if name != r.Name && delta*r.Value > 0 {
+				below += delta
+			}
+		}
+		if math.Abs(below) < within*math.Abs(t.delta(r.Name)) || len(t.at[r.Name]) == 0 {
+			roots = append(roots, Root{Row: r})
+		}
+	}
+	roots = slices.DeleteFunc(roots, func(r Root) bool { // part of another
+		return slices.ContainsFunc(roots, func(other Root) bool { return other.Name != r.Name && t.mostlyUnder(r.Name, other.Name) })
+	})
+	for i := range roots {
+		t.tell(&roots[i], rows)
+	}
+	slices.SortStableFunc(roots, func(a, b Root) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
+	return roots
+}
+
+// A tree is the calls by function.
+type tree struct {
+	calls  []Call
+	delta1 []float64 // candidate − baseline of each call
+	base   []float64
+	up     []int            // the caller of each call; -1: none
+	at     map[string][]int // the outermost calls of a function
+}
+
+func newTree(calls []Call, baseline, candidate int) *tree {
+	t := &tree{calls: calls, at: map[string][]int{}}
+	var path []int
+	for i, c := range calls {
+		path = append(path[:min(c.Depth, len(path))], i)
+		up := -1
+		if c.Depth > 0 && len(path) > 1 {
+			up = path[len(path)-2]
+		}
+		t.up = append(t.up, up)
+		t.base = append(t.base, c.PerOp[baseline])
+		t.delta1 = append(t.delta1, c.PerOp[candidate]-c.PerOp[baseline])
+		if !slices.ContainsFunc(path[:len(path)-1], func(above int) bool { return calls[above].Function == c.Function }) {
+			t.at[c.Function] = append(t.at[c.Function], i)
+		}
+	}
+	return t
+}
+
+func (t *tree) delta(function string) float64 {
+	sum := 0.0
+	for _, i := range t.at[function] {
+		sum += t.delta1[i]
+	}
+	return sum
+}
+
+// under reports whether a call is somewhere below calls of a function.
+func (t *tree) under(call int, function string) bool {
+	for up := t.up[call]; up >= 0; up = t.up[up] {
+		if t.calls[up].Function == function {
+			return true
+		}
+	}
+	return false
+}
+
+// nearest are the differences, under a function, of those of the rows that it reaches first.
+func (t *tree) nearest(function string, rows map[string]Row) map[string]float64 {
+	found := map[string]float64{}
+	for i, c := range t.calls {
+		if _, ok := rows[c.Function]; !ok || c.Function == function {
+			continue
+		}
+		for up := t.up[i]; up >= 0; up = t.up[up] {
+			if t.calls[up].Function == function {
+				found[c.Function] += t.delta1[i]
+				break
+			}
+			if _, between := rows[t.calls[up].Function]; between {
+				break
+			}
+		}
+	}
+	return found
+}
+
+// mostlyUnder reports whether most of a function's difference is under another.
+func (t *tree) mostlyUnder(function, other string) bool {
+	below := 0.0
+	for _, i := range t.at[function] {
+		if t.under(i, other) {
+			below += t.delta1[i]
+		}
+	}
+	return math.Abs(below) > within*math.Abs(t.delta(function)) && below != 0
+}
+
+// tell adds who calls a root and what it calls. One that differs under one caller alone, and has others, is called more
+// by that one, which then is the root.
+func (t *tree) tell(r *Root, rows map[string]Row) {
+	if caller, ok := rows[t.more(r.Name)]; ok {
+		r.Row = caller
+	}
+	r.Only = r.BaselineValue == 0 || r.CandidateValue == 0
+	most, at := 0.0, -1
+	for _, i := range t.at[r.Name] {
+		if d := math.Abs(t.delta1[i]); d >= most {
+			most, at = d, i
+		}
+	}
+	if at < 0 {
+		return
+	}
+	for up := t.up[at]; up > 0; up = t.up[up] {
+		r.Callers = append(r.Callers, t.calls[up].Function)
+	}
+	slices.Reverse(r.Callers)
+	grown := map[string]float64{}
+	for i, c := range t.calls {
+		if t.under(i, r.Name) && t.leaf(i) && c.Function != r.Name {
+			grown[c.Function] += t.delta1[i] * math.Copysign(1, r.Value)
+		}
+	}
+	for _, name := range mostGrown(grown) {
+		if len(r.Mostly) < shownCallees && grown[name] >= leastCallee*math.Abs(t.delta(r.Name)) {
+			r.Mostly = append(r.Mostly, name)
+		}
+	}
+}
+
+// leaf reports whether a call is one of a library, which has none below it.
+func (t *tree) leaf(call int) bool {
+	return call+1 == len(t.calls) || t.calls[call+1].Depth <= t.calls[call].Depth
+}
+
+// more returns the caller under which alone a function differs, if it has others under which it does not; "": none.
+func (t *tree) more(function string) string {
+	type part struct{ base, delta float64 }
+	parts, all := map[string]*part{}, part{}
+	for _, i := range t.at[function] {
+		name := ""
+		if t.up[i] > 0 {
+			name = t.calls[t.up[i]].Function
+		}
+		if parts[name] == nil {
+			parts[name] = new(part)
+		}
+		parts[name].base += t.base[i]
+		parts[name].delta += t.delta1[i]
+		all.base += t.base[i]
+		all.delta += t.delta1[i]
+	}
+	for name, p := range parts {
+		others := part{all.base - p.base, all.delta - p.delta}
+		if name != "" && p.delta*all.delta > 0 && others.base >= elsewhereToo*all.base && others.base > 0 &&
+			math.Abs(others.delta/others.base) < leastCallee*math.Abs(all.delta/all.base) {
+			return name
+		}
+	}
+	return ""
+}
+
+// mostGrown are up to three names that have grown, the one that has most first.
+func mostGrown(grown map[string]float64) []string {
+	var most []string
+	names := slices.SortedFunc(maps.Keys(grown), func(a, b string) int { return cmp.Or(cmp.Compare(grown[b], grown[a]), cmp.Compare(a, b)) })
+	for _, name := range names[:min(len(names), shownFunctions)] {
+		if name != "" && grown[name] > 0 {
+			most = append(most, name)
+		}
+	}
+	return most
+}

@@ -1,0 +1,213 @@
+package why
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"contend/stat"
+	"contend/why/symbol/work"
+)
+
+const (
+	// unlikely is the P below which work counts as different when what both arms share is looked for. A convention.
+	unlikely = 0.01
+	// leastShared is the least share of an arm's CPU time that what both share must have to be compared with.
+	// A convention: with less, what is left varies more than the machine.
+	leastShared = 0.2
+)
+
+// A control is the CPU time of each pair and side in work that both arms share and that does not differ. Whatever slows
+// the machine slows it, too, so that a function's time relative to it is known better than its time per operation.
+type control struct {
+	pairs []pair
+	ns    [][2]float64
+	perOp float64 // of it: the mean of all pairs and sides
+}
+
+// controlOf looks for the work that pairs share, three times without what differed in the look before. If little is
+// shared, operations are the control.
+func controlOf(pairs []pair) control {
+	c := control{pairs: pairs, ns: make([][2]float64, len(pairs))}
+	shared := map[Work]bool{}
+	for _, p := range pairs {
+		for side := range p {
+			for _, w := range p[side].Work {
+				if k := work.Kind(w.Kind); k != work.Collection && k != work.Scheduling && k != work.Polling {
+					shared[Work{Kind: w.Kind, Function: w.Function}] = true
+				}
+			}
+		}
+	}
+	for look := range 3 {
+		if !c.sum(shared) {
+			return c
+		}
+		of := func(p Profile) map[Work]float64 {
+			times := map[Work]float64{}
+			for _, w := range p.Work {
+				if key := (Work{Kind: w.Kind, Function: w.Function}); shared[key] {
+					times[key] += float64(w.Time)
+				}
+			}
+			return times
+		}
+		times := timesOf(c, of)
+		if look == 0 {
+			c.scale(times.usualRatio(c.whole()))
+		}
+		names := times.largest(rowShare / 2)
+		shifts, err := stat.Counts(times.counts(c, names), 1-unlikely)
+		if err != nil {
+			break
+		}
+		for i, s := range shifts {
+			if s.P < unlikely {
+				delete(shared, names[i])
+			}
+		}
+	}
+	c.sum(shared)
+	return c
+}
+
+// sum adds up the work that is shared, and reports whether it is enough; else operations count.
+func (c *control) sum(shared map[Work]bool) bool {
+	var all, of [2]float64
+	for i, p := range c.pairs {
+		c.ns[i] = [2]float64{}
+		for side := range p {
+			for _, w := range p[side].Work {
+				if shared[Work{Kind: w.Kind, Function: w.Function}] {
+					c.ns[i][side] += float64(w.Time)
+				}
+			}
+			all[side] += float64(p[side].CPU)
+			of[side] += c.ns[i][side]
+		}
+	}
+	enough := of[0] >= leastShared*all[0] && of[1] >= leastShared*all[1] &&
+		!slices.ContainsFunc(c.ns, func(ns [2]float64) bool { return ns[0] == 0 || ns[1] == 0 })
+	c.perOp = 0
+	for i, p := range c.pairs {
+		for side := range p {
+			if !enough {
+				c.ns[i][side] = float64(p[side].Operations)
+			}
+			c.perOp += c.ns[i][side] / float64(p[side].Operations) / float64(2*len(c.pairs))
+		}
+	}
+	return enough
+}
+
+func (c *control) whole() (sum [2]float64) {
+	for i := range c.ns {
+		sum[0], sum[1] = sum[0]+c.ns[i][0], sum[1]+c.ns[i][1]
+	}
+	return sum
+}
+
+// scale multiplies the candidate's control.
+func (c *control) scale(by float64) {
+	for i := range c.ns {
+		c.ns[i][1] *= by
+	}
+}
+
+// times are the CPU times of each pair and side by what they were spent on, in ns.
+type times[K comparable] struct {
+	of   [][2]map[K]float64
+	sums map[K]*[2]float64
+	all  [2]float64
+}
+
+func timesOf[K comparable](c control, of func(Profile) map[K]float64) times[K] {
+	t := times[K]{of: make([][2]map[K]float64, len(c.pairs)), sums: map[K]*[2]float64{}}
+	for i, p := range c.pairs {
+		for side := range p {
+			t.of[i][side] = of(p[side])
+			t.all[side] += float64(p[side].CPU)
+			for key, ns := range t.of[i][side] {
+				if t.sums[key] == nil {
+					t.sums[key] = new([2]float64)
+				}
+				t.sums[key][side] += ns
+			}
+		}
+	}
+	return t
+}
+
+// share is the largest that something has of the CPU time of an arm.
+func (t times[K]) share(key K) float64 {
+	return max(ratio(t.sums[key][0], t.all[0]), ratio(t.sums[key][1], t.all[1]))
+}
+
+// largest are those with at least so large a share, the largest first.
+func (t times[K]) largest(least float64) []K {
+	keys := slices.Collect(maps.Keys(t.sums))
+	keys = slices.DeleteFunc(keys, func(key K) bool { return t.share(key) < least })
+	slices.SortFunc(keys, func(a, b K) int { return cmp.Compare(t.share(b), t.share(a)) })
+	return keys
+}
+
+// usualRatio is the median, by time, of how many times the candidate has of what both have, as shares of the whole.
+func (t times[K]) usualRatio(whole [2]float64) float64 {
+	type weighed struct{ ratio, weight float64 }
+	var ratios []weighed
+	sum := 0.0
+	for _, s := range t.sums {
+		if s[0] > 0 && s[1] > 0 {
+			ratios = append(ratios, weighed{s[1] / whole[1] / (s[0] / whole[0]), s[0] + s[1]})
+			sum += s[0] + s[1]
+		}
+	}
+	slices.SortFunc(ratios, func(a, b weighed) int { return cmp.Compare(a.ratio, b.ratio) })
+	for _, r := range ratios {
+		if sum -= 2 * r.weight; sum <= 0 {
+			return r.ratio
+		}
+	}
+	return 1
+}
+
+// counts are what stat.Counts compares, in ns per operation: times relative to the control, whose variances are those of
+// samples that each are worth so much CPU time.
+func (t times[K]) counts(c control, keys []K) [][]stat.Counted {
+	whole := c.whole()
+	list := make([][]stat.Counted, len(keys))
+	for k, key := range keys {
+		for i, p := range c.pairs {
+			variance := 0.0
+			for side := range p {
+				each := float64(p[side].CPU) / float64(max(1, p[side].Samples))
+				share := ratio(t.sums[key][side], whole[side])
+				variance += c.perOp * c.perOp * each * share * (1 + share) / c.ns[i][side]
+			}
+			list[k] = append(list[k], stat.Counted{Baseline: c.perOp * t.of[i][0][key] / c.ns[i][0], Candidate: c.perOp * t.of[i][1][key] / c.ns[i][1], Variance: variance})
+		}
+	}
+	return list
+}
+
+// sampled compares what of reads from each profile, in ns, where it is enough of the whole to be looked at, the largest
+// first. The rows share the level.
+func (c control) sampled(of func(Profile) map[string]float64, least, confidence float64) []Row {
+	t := timesOf(c, of)
+	names := t.largest(least)
+	counts := t.counts(c, names)
+	shifts, err := stat.Counts(counts, 1-(1-confidence)/float64(max(1, len(names))))
+	if err != nil {
+		return nil // nothing is claimed
+	}
+	rows := make([]Row, len(names))
+	for i, s := range shifts {
+		before := 0.0
+		for _, count := range counts[i] {
+			before += count.Baseline / float64(len(counts[i]))
+		}
+		rows[i] = Row{Name: names[i], BaselineValue: before, CandidateValue: math.Max(0, before+s.Value), Shift: s}
+	}
+	return rows
+}
