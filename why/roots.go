@@ -50,8 +50,11 @@ func Roots(differ []Row, calls []Call, baseline, candidate int) []Root {
 			roots = append(roots, Root{Row: r})
 		}
 	}
-	roots = slices.DeleteFunc(roots, func(r Root) bool { // part of another
-		return slices.ContainsFunc(roots, func(other Root) bool { return other.Name != r.Name && t.mostlyUnder(r.Name, other.Name) })
+	all := slices.Clone(roots)
+	roots = slices.DeleteFunc(roots, func(r Root) bool { // part of another, if neither calls the other in turn
+		return slices.ContainsFunc(all, func(other Root) bool {
+			return other.Name != r.Name && t.mostlyUnder(r.Name, other.Name) && !t.mostlyUnder(other.Name, r.Name)
+		})
 	})
 	for i := range roots {
 		t.tell(&roots[i], rows)
@@ -62,15 +65,14 @@ func Roots(differ []Row, calls []Call, baseline, candidate int) []Root {
 
 // A tree is the calls by function.
 type tree struct {
-	calls  []Call
-	delta1 []float64 // candidate − baseline of each call
-	base   []float64
-	up     []int            // the caller of each call; -1: none
-	at     map[string][]int // the outermost calls of a function
+	calls []Call
+	sides [2]int           // baseline and candidate, in PerOp
+	up    []int            // the caller of each call; -1: none
+	at    map[string][]int // the outermost calls of a function
 }
 
 func newTree(calls []Call, baseline, candidate int) *tree {
-	t := &tree{calls: calls, at: map[string][]int{}}
+	t := &tree{calls: calls, sides: [2]int{baseline, candidate}, at: map[string][]int{}}
 	var path []int
 	for i, c := range calls {
 		path = append(path[:min(c.Depth, len(path))], i)
@@ -79,8 +81,6 @@ func newTree(calls []Call, baseline, candidate int) *tree {
 			up = path[len(path)-2]
 		}
 		t.up = append(t.up, up)
-		t.base = append(t.base, c.PerOp[baseline])
-		t.delta1 = append(t.delta1, c.PerOp[candidate]-c.PerOp[baseline])
 		if !slices.ContainsFunc(path[:len(path)-1], func(above int) bool { return calls[above].Function == c.Function }) {
 			t.at[c.Function] = append(t.at[c.Function], i)
 		}
@@ -88,10 +88,16 @@ func newTree(calls []Call, baseline, candidate int) *tree {
 	return t
 }
 
-func (t *tree) delta(function string) float64 {
-	sum := 0.0
+// ns is the CPU time of a call per operation, of a side.
+func (t *tree) ns(call, side int) float64 { return t.calls[call].PerOp[t.sides[side]] }
+
+func (t *tree) deltaAt(call int) float64 { return t.ns(call, 1) - t.ns(call, 0) }
+
+func (t *tree) delta(function string) float64 { return t.sum(function, 1) - t.sum(function, 0) }
+
+func (t *tree) sum(function string, side int) (sum float64) {
 	for _, i := range t.at[function] {
-		sum += t.delta1[i]
+		sum += t.ns(i, side)
 	}
 	return sum
 }
@@ -115,7 +121,7 @@ func (t *tree) nearest(function string, rows map[string]Row) map[string]float64 
 		}
 		for up := t.up[i]; up >= 0; up = t.up[up] {
 			if t.calls[up].Function == function {
-				found[c.Function] += t.delta1[i]
+				found[c.Function] += t.deltaAt(i)
 				break
 			}
 			if _, between := rows[t.calls[up].Function]; between {
@@ -131,7 +137,7 @@ func (t *tree) mostlyUnder(function, other string) bool {
 	below := 0.0
 	for _, i := range t.at[function] {
 		if t.under(i, other) {
-			below += t.delta1[i]
+			below += t.deltaAt(i)
 		}
 	}
 	return math.Abs(below) > within*math.Abs(t.delta(function)) && below != 0
@@ -143,10 +149,10 @@ func (t *tree) tell(r *Root, rows map[string]Row) {
 	if caller, ok := rows[t.more(r.Name)]; ok {
 		r.Row = caller
 	}
-	r.Only = r.BaselineValue == 0 || r.CandidateValue == 0
+	r.Only = len(t.at[r.Name]) > 0 && (t.sum(r.Name, 0) == 0 || t.sum(r.Name, 1) == 0)
 	most, at := 0.0, -1
 	for _, i := range t.at[r.Name] {
-		if d := math.Abs(t.delta1[i]); d >= most {
+		if d := math.Abs(t.deltaAt(i)); d >= most {
 			most, at = d, i
 		}
 	}
@@ -160,7 +166,7 @@ func (t *tree) tell(r *Root, rows map[string]Row) {
 	grown := map[string]float64{}
 	for i, c := range t.calls {
 		if t.under(i, r.Name) && t.leaf(i) && c.Function != r.Name {
-			grown[c.Function] += t.delta1[i] * math.Copysign(1, r.Value)
+			grown[c.Function] += t.deltaAt(i) * math.Copysign(1, r.Value)
 		}
 	}
 	for _, name := range mostGrown(grown) {
@@ -187,10 +193,10 @@ func (t *tree) more(function string) string {
 		if parts[name] == nil {
 			parts[name] = new(part)
 		}
-		parts[name].base += t.base[i]
-		parts[name].delta += t.delta1[i]
-		all.base += t.base[i]
-		all.delta += t.delta1[i]
+		parts[name].base += t.ns(i, 0)
+		parts[name].delta += t.deltaAt(i)
+		all.base += t.ns(i, 0)
+		all.delta += t.deltaAt(i)
 	}
 	for name, p := range parts {
 		others := part{all.base - p.base, all.delta - p.delta}

@@ -14,8 +14,8 @@ import (
 	"contend/why/symbol/work"
 )
 
-// LeastRounds is how many rounds an explanation needs at least: with 12 one row of up to
-// 51 can be shown to differ at half a level of 5% (2/2¹² · 51 = 0.0249).
+// LeastRounds is how many rounds an explanation needs at least: with 12 one of up to 8 places at which goroutines wait
+// can be shown to differ at 0.4% (2/2¹² · 8 = 0.0039).
 const LeastRounds = 12
 
 // MostRounds is how many are driven until so many are whole, as on a busy machine a block may pass without an
