@@ -60,7 +60,7 @@ func Roots(differ []Row, calls []Call, baseline, candidate int) []Root {
 		t.tell(&roots[i], rows)
 	}
 	slices.SortStableFunc(roots, func(a, b Root) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
-	return roots
+	return slices.CompactFunc(roots, func(a, b Root) bool { return a.Name == b.Name }) // two that one caller calls more often
 }
 
 // A tree is the calls by function.
@@ -198,7 +198,8 @@ func (t *tree) more(function string) string {
 		all.base += t.ns(i, 0)
 		all.delta += t.deltaAt(i)
 	}
-	for name, p := range parts {
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		p := parts[name]
 		others := part{all.base - p.base, all.delta - p.delta}
 		if name != "" && p.delta*all.delta > 0 && others.base >= elsewhereToo*all.base && others.base > 0 &&
 			math.Abs(others.delta/others.base) < leastCallee*math.Abs(all.delta/all.base) {

@@ -49,6 +49,15 @@ all 100 120
   main.get 50 50
     main.match 10 10`,
 			"main.list main.match", "main.list 20, mostly main.match"},
+		{"two called more often by one", `
+all 100 140
+  main.list 50 90
+    main.match 10 30
+    main.clean 10 30
+  main.get 50 50
+    main.clean 10 10
+    main.match 10 10`,
+			"main.list main.match main.clean", "main.list 40, mostly main.clean and main.match"},
 		{"slower for both of two", `
 all 100 120
   main.list 50 60
@@ -93,7 +102,7 @@ all 130 100
 				text += " under " + strings.Join(r.Callers, " ")
 			}
 			if len(r.Mostly) > 0 {
-				text += ", mostly " + strings.Join(r.Mostly, " ")
+				text += ", mostly " + strings.Join(r.Mostly, " and ")
 			}
 			got = append(got, text)
 		}
