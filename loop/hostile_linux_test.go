@@ -229,7 +229,7 @@ func TestIdleConnectionEnds(t *testing.T) {
 					return true
 				})
 			})
-			plan := load.Plan{VUs: 1, Think: 200 * time.Millisecond, Iterations: 5}
+			plan := load.Plan{VUs: 1, Think: time.Second, Iterations: 5}
 			r := run(t, s.config(plain), plan)
 			clean(t, r, 5)
 			if s.count() != 3 || r.Connect.Count() != 2 {

@@ -24,6 +24,7 @@ type control struct {
 	pairs []pair
 	ns    [][2]float64
 	perOp float64 // of it: the mean of all pairs and sides
+	exact bool    // operations are the control, which are not sampled
 }
 
 // controlOf looks for the work that pairs share, three times without what differed in the look before. If little is
@@ -89,7 +90,7 @@ func (c *control) sum(shared map[Work]bool) bool {
 	}
 	enough := of[0] >= leastShared*all[0] && of[1] >= leastShared*all[1] &&
 		!slices.ContainsFunc(c.ns, func(ns [2]float64) bool { return ns[0] == 0 || ns[1] == 0 })
-	c.perOp = 0
+	c.perOp, c.exact = 0, !enough
 	for i, p := range c.pairs {
 		for side := range p {
 			if !enough {
@@ -182,8 +183,11 @@ func (t times[K]) counts(c control, keys []K) [][]stat.Counted {
 			variance := 0.0
 			for side := range p {
 				each := float64(p[side].CPU) / float64(max(1, p[side].Samples))
-				share := ratio(t.sums[key][side], whole[side])
-				variance += c.perOp * c.perOp * each * share * (1 + share) / c.ns[i][side]
+				share, relative := ratio(t.sums[key][side], whole[side]), 1.0
+				if !c.exact {
+					relative += share // the control varies, too
+				}
+				variance += c.perOp * c.perOp * each * share * relative / c.ns[i][side]
 			}
 			list[k] = append(list[k], stat.Counted{Baseline: c.perOp * t.of[i][0][key] / c.ns[i][0], Candidate: c.perOp * t.of[i][1][key] / c.ns[i][1], Variance: variance})
 		}

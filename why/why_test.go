@@ -95,6 +95,22 @@ func TestExplainNeedsRoundsOfBoth(t *testing.T) {
 	}
 }
 
+// Variants that share nothing are compared per operation, and what one side alone does is found.
+func TestExplainNothingShared(t *testing.T) {
+	var all []Profile
+	for r := 1; r <= 12; r++ {
+		for arm, name := range map[string]string{"A": "main.plain", "B": "main.hash"} {
+			p := profile(arm, r, Work{"", name, time.Duration(1_000_000 + 1000*r)})
+			p.Samples = 50
+			all = append(all, p)
+		}
+	}
+	e, _ := Explain(all, "A", "B", 8, 0.95)
+	if len(e.Rows) != 2 || math.Abs(math.Abs(e.Rows[0].Value)-1_006_500) > 1000 {
+		t.Errorf("%+v, want one of about 1,006,500 ns less and one of as much more", e.Rows)
+	}
+}
+
 // However many rows differ, all of half a per cent or more are named, and a row below that is not; what everybody has
 // more of by the same share is the machine's.
 func TestExplainLooksAtAll(t *testing.T) {

@@ -327,7 +327,7 @@ func TestCompiled(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
-	want := Frame{Function: "handle (@scope/parse.cold.js)", Package: "[jit]"}
+	want := Frame{Function: "handle (@scope/parse.cold.js)", Package: "[jit]", File: "/app/node_modules/@scope/parse.cold.js"}
 	for where, inode := range map[string]uint64{"": 0, "//anon": 0, "/memfd:doublemapper (deleted)": 1} {
 		made[0].Path, made[0].Inode = where, inode
 		if got := frame(); got != want {
