@@ -233,7 +233,7 @@ var rooms = map[string]size{
 	"trial":                {4125, 4270}, // +5: warm-ups end if connections starve; +20: a server of one connection for tests; +15: servers that starve connections end a comparison; +5: each server has its time to end
 	"usl":                  {695, 425},   // +45, +35: where power peaks
 	"websocket":            {360, 460},
-	"why":                  {3845, 3340}, // +400, +90: which function explains a difference, what is the program's own, and what variants share; ranks of kinds of work went
+	"why":                  {3860, 3375}, // +400, +90: which function explains a difference, what is the program's own, and what variants share; ranks of kinds of work went
 }
 
 type goPackage struct {
