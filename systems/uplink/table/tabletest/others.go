@@ -40,8 +40,8 @@ func (s *Server) Pooler(t testing.TB, mode string) *Server {
 	settings := fmt.Sprintf("[databases]\n* = host=%s user=postgres\n[pgbouncer]\nunix_socket_dir = %s\nlisten_port = 5432\n"+
 		"auth_type = any\npool_mode = %s\nserver_login_retry = 0.05\nquery_wait_timeout = 5\ndefault_pool_size = 40\n", s.dir, p.dir, mode)
 	file := filepath.Join(p.dir, "pgbouncer.ini")
-	succeed(t, os.WriteFile(file, []byte(settings), 0o644))
-	succeed(t, p.start(p.command("pgbouncer", file)))
+	testenv.Must(t, os.WriteFile(file, []byte(settings), 0o644))
+	testenv.Must(t, p.start(p.command("pgbouncer", file)))
 	return p
 }
 
@@ -49,13 +49,13 @@ func (s *Server) Pooler(t testing.TB, mode string) *Server {
 func (s *Server) another(t testing.TB, bin string, ends syscall.Signal) *Server {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "pg")
-	succeed(t, err)
+	testenv.Must(t, err)
 	other := &Server{bin: bin, dir: dir}
 	t.Cleanup(func() {
 		if err := errors.Join(other.end(ends), os.RemoveAll(dir)); err != nil {
 			t.Error(err)
 		}
 	})
-	succeed(t, other.unprivileged())
+	testenv.Must(t, other.unprivileged())
 	return other
 }

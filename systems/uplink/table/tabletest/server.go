@@ -97,14 +97,7 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 
 // Restart starts a stopped server, with the data that it has kept, and waits until
 // it answers.
-func (s *Server) Restart(t testing.TB) { t.Helper(); succeed(t, s.restart()) }
-
-func succeed(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+func (s *Server) Restart(t testing.TB) { t.Helper(); testenv.Must(t, s.restart()) }
 
 func (s *Server) restart() error {
 	return s.start(s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "fsync=off"))
@@ -146,10 +139,10 @@ func (s *Server) await() (err error) {
 }
 
 // Stop ends the server and all connections at once, as for a maintenance.
-func (s *Server) Stop(t testing.TB) { t.Helper(); succeed(t, s.end(syscall.SIGINT)) } // a fast shutdown (PostgreSQL, 19.5)
+func (s *Server) Stop(t testing.TB) { t.Helper(); testenv.Must(t, s.end(syscall.SIGINT)) } // a fast shutdown (PostgreSQL, 19.5)
 
 // Crash ends the server without letting it tidy up.
-func (s *Server) Crash(t testing.TB) { t.Helper(); succeed(t, s.end(syscall.SIGQUIT)) } // an immediate shutdown
+func (s *Server) Crash(t testing.TB) { t.Helper(); testenv.Must(t, s.end(syscall.SIGQUIT)) } // an immediate shutdown
 
 func (s *Server) end(signal syscall.Signal) error {
 	if s.cmd == nil {
@@ -188,7 +181,7 @@ func (s *Server) Fresh(t testing.TB) string {
 // Exec runs a statement in a database, on a connection of its own.
 func (s *Server) Exec(t testing.TB, database, statement string) {
 	t.Helper()
-	succeed(t, s.do(database, statement))
+	testenv.Must(t, s.do(database, statement))
 }
 
 func (s *Server) do(database, statement string) error {
