@@ -133,7 +133,7 @@ func (c *Curve) crowded() *finding.Warning {
 	return &c.Results[above].Warnings[taken]
 }
 
-// Done says that the sweep came to its end.
+// Done says that the sweep came to its end, and that no other programs may have changed what it recommends.
 func (c *Curve) Done() bool { return c.TimeUp == nil && c.Crowded == nil && !c.Interrupted }
 
 // Within is half the interval of the mean throughput of a level's visits, per second; false: it was visited once.

@@ -33,7 +33,7 @@ type blindResult struct {
 	Set, Case, Server string
 	Roots             []string
 	Own               []string // the functions that differ
-	CPU, Named, Error string
+	CPU, Error        string
 }
 
 func readJSON(path string, into any) error {
