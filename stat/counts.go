@@ -1,7 +1,6 @@
 package stat
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -33,11 +32,11 @@ func Counts(counts [][]Counted, confidence float64) ([]Shift, error) {
 	}
 	rounds := len(counts[0])
 	freedom := float64(rounds - 1)
-	all := make(counted, len(counts))
+	all := make([]varying, len(counts))
 	for i, count := range counts {
 		all[i] = vary(count)
 	}
-	expected := all.expected()
+	expected := expectedFactors(all)
 	ratios := make([]float64, len(all))
 	for i, v := range all {
 		ratios[i] = v.factor / expected[i]
@@ -69,9 +68,6 @@ func checkCounts(counts [][]Counted) error {
 	return nil
 }
 
-// counted are counts by how they vary.
-type counted []varying
-
 // varying is a count over rounds: the weighted mean of its differences, the variance that counting gives that mean, the
 // factor by which rounds vary more than counting explains, and what that factor grows by if each side varies by its
 // own size: its square, twice, in units of Variance.
@@ -93,24 +89,15 @@ func vary(count []Counted) (v varying) {
 	return v
 }
 
-// expected are the factors if all vary by the same share of themselves in addition to counting, 1 + share² · grows: the
+// expectedFactors are those if all vary by the same share of themselves in addition to counting, 1 + share² · grows: the
 // share is the median of those that each has, so that a few that vary more do not make all vary.
-func (all counted) expected() []float64 {
-	ordered := slices.Clone(all)
-	square := func(v varying) float64 { return (v.factor - 1) / v.grows }
-	slices.SortFunc(ordered, func(a, b varying) int { return cmp.Compare(square(a), square(b)) })
-	weight := func(v varying) float64 { return v.grows / (1 + v.grows) } // one that hardly grows says little
-	rest := 0.0
-	for _, v := range ordered {
-		rest += weight(v)
+func expectedFactors(all []varying) []float64 {
+	squares, weights := make([]float64, len(all)), make([]float64, len(all))
+	for i, v := range all {
+		squares[i] = (v.factor - 1) / v.grows
+		weights[i] = v.grows / (1 + v.grows) // one that hardly grows says little
 	}
-	usual := 0.0
-	for _, v := range ordered {
-		if rest -= 2 * weight(v); rest <= 0 {
-			usual = max(0, square(v))
-			break
-		}
-	}
+	usual := max(0, WeightedMedian(squares, weights))
 	factors := make([]float64, len(all))
 	for i, v := range all {
 		factors[i] = 1 + usual*v.grows

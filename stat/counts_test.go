@@ -110,3 +110,20 @@ func TestCalibrationOfCounts(t *testing.T) {
 		}
 	}
 }
+
+// Of 1, 2 and 9 with the weights 1, 1 and 3 the last has half of 5; with 3, 1 and 1 the first.
+func TestWeightedMedian(t *testing.T) {
+	for _, tt := range []struct {
+		values, weights []float64
+		want            float64
+	}{
+		{[]float64{9, 1, 2}, []float64{3, 1, 1}, 9},
+		{[]float64{9, 1, 2}, []float64{1, 3, 1}, 1},
+		{[]float64{4, 3}, []float64{1, 1}, 3},
+		{[]float64{7}, []float64{0}, 7},
+	} {
+		if got := WeightedMedian(tt.values, tt.weights); got != tt.want {
+			t.Errorf("of %v by %v: %v, want %v", tt.values, tt.weights, got, tt.want)
+		}
+	}
+}

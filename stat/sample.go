@@ -4,6 +4,7 @@
 package stat
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -143,6 +144,24 @@ func meanSD(values []float64) (mean, sd float64) {
 		return mean, 0
 	}
 	return mean, math.Sqrt(squares / float64(len(values)-1))
+}
+
+// WeightedMedian returns the least of the values, in any order, that has half of the weight together with those below it. It needs
+// a value, and a weight for each, at least 0.
+func WeightedMedian(values, weights []float64) float64 {
+	order := make([]int, len(values))
+	rest := 0.0
+	for i := range order {
+		order[i] = i
+		rest += weights[i]
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	for _, i := range order {
+		if rest -= 2 * weights[i]; rest <= 0 {
+			return values[i]
+		}
+	}
+	return values[order[len(order)-1]] // but for rounding
 }
 
 func medianOf(sorted []float64) float64 {

@@ -37,11 +37,11 @@ var interpreters = []string{"node", "python", "java", "ruby", "php", "perl", "bu
 // elsewhere are the folders that dependencies of scripts are in, and what scripts begin with that a runtime brings.
 var elsewhere = []string{"/node_modules/", "node:", "/site-packages/", "/dist-packages/", "/lib/python", "<frozen"}
 
-// IsOwn reports whether a function is of the program itself, and neither of a library, a runtime nor the kernel: of
+// isOwn reports whether a function is of the program itself, and neither of a library, a runtime nor the kernel: of
 // Go by the file, which has the version of a module that is a dependency; of scripts by their folder; else what the
 // executable contains, unless it is an interpreter, or known as a library's by name.
-func IsOwn(f symbol.Frame) bool {
-	if f.Function == "" || strings.HasPrefix(f.Function, "[") || f.InKernel() || f.Package == "[vdso]" {
+func isOwn(f symbol.Frame) bool {
+	if !isNamed(f) {
 		return false
 	}
 	switch {
@@ -59,7 +59,7 @@ func IsOwn(f symbol.Frame) bool {
 
 func originOf(f symbol.Frame) Origin {
 	switch {
-	case IsOwn(f):
+	case isOwn(f):
 		return Own
 	case isLibrary(f):
 		return Library
@@ -70,8 +70,11 @@ func originOf(f symbol.Frame) Origin {
 
 // isLibrary reports whether a function with a name is of a library.
 func isLibrary(f symbol.Frame) bool {
-	return !IsOwn(f) && f.Function != "" && !f.InKernel() && work.Of(f.Function, f.Package) == "" && !slices.Contains(outermost, f.Function) && !strings.HasPrefix(f.Function, "[")
+	return isNamed(f) && !isOwn(f) && work.Of(f.Function, f.Package) == "" && !slices.Contains(outermost, f.Function)
 }
+
+// isNamed reports whether a function of user space is known by name. Names in brackets are not of functions.
+func isNamed(f symbol.Frame) bool { return f.Function != "" && f.Function[0] != '[' && !f.InKernel() }
 
 // only are stacks without functions of other kinds, except the first that one of the kind calls.
 func only(stacks []Stack, kind func(symbol.Frame) bool) (list []Stack, some bool) {
@@ -97,7 +100,7 @@ func only(stacks []Stack, kind func(symbol.Frame) bool) (list []Stack, some bool
 // OwnCallsOf are CallsOf the program's own functions, or those of libraries if none of its own is known, and, below
 // these, the functions that they call directly.
 func OwnCallsOf(arms [][]Stacks, most int) []Call {
-	for _, kind := range []func(symbol.Frame) bool{IsOwn, isLibrary} {
+	for _, kind := range []func(symbol.Frame) bool{isOwn, isLibrary} {
 		known, own := false, make([][]Stacks, len(arms))
 		for arm, levels := range arms {
 			for _, s := range levels {

@@ -200,7 +200,7 @@ func (p *Profile) Add(q Profile) {
 	}
 	spentOn, functions := map[Work]time.Duration{}, map[Function]time.Duration{}
 	for _, w := range slices.Concat(p.Work, q.Work) {
-		spentOn[Work{Kind: w.Kind, Function: w.Function}] += w.Time
+		spentOn[w.key()] += w.Time
 	}
 	for _, f := range slices.Concat(p.Functions, q.Functions) {
 		functions[Function{Name: f.Name, Of: f.Of}] += f.Time

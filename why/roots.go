@@ -41,8 +41,8 @@ func Roots(differ []Row, calls []Call, baseline, candidate int) []Root {
 	var roots []Root
 	for _, r := range differ {
 		below := 0.0
-		for name, delta := range t.nearest(r.Name, rows) {
-			if name != r.Name && delta*r.Value > 0 {
+		for _, delta := range t.nearest(r.Name, rows) {
+			if delta*r.Value > 0 {
 				below += delta
 			}
 		}

@@ -138,7 +138,7 @@ func TestIsOwn(t *testing.T) {
 		{symbol.Frame{Function: "tcp_sendmsg", Package: "kernel"}, false},
 		{symbol.Frame{Package: "server"}, false},
 	} {
-		if got := IsOwn(tt.f); got != tt.own {
+		if got := isOwn(tt.f); got != tt.own {
 			t.Errorf("%+v: own %v", tt.f, got)
 		}
 	}

@@ -31,64 +31,49 @@ type control struct {
 // shared, operations are the control.
 func controlOf(pairs []pair) control {
 	c := control{pairs: pairs, ns: make([][2]float64, len(pairs))}
-	shared := map[Work]bool{}
-	for _, p := range pairs {
-		for side := range p {
-			for _, w := range p[side].Work {
-				if k := work.Kind(w.Kind); k != work.Collection && k != work.Scheduling && k != work.Polling {
-					shared[Work{Kind: w.Kind, Function: w.Function}] = true
-				}
+	differs := map[Work]bool{}
+	shared := func(p Profile) map[Work]float64 {
+		times := map[Work]float64{}
+		for _, w := range p.Work {
+			if k := work.Kind(w.Kind); k != work.Collection && k != work.Scheduling && k != work.Polling && !differs[w.key()] {
+				times[w.key()] += float64(w.Time)
 			}
 		}
+		return times
 	}
 	for look := range 3 {
-		if !c.sum(shared) {
+		times := timesOf(c, shared)
+		if !c.take(times) {
 			return c
 		}
-		of := func(p Profile) map[Work]float64 {
-			times := map[Work]float64{}
-			for _, w := range p.Work {
-				if key := (Work{Kind: w.Kind, Function: w.Function}); shared[key] {
-					times[key] += float64(w.Time)
-				}
-			}
-			return times
-		}
-		times := timesOf(c, of)
 		if look == 0 {
 			c.scale(times.usualRatio(c.whole()))
 		}
-		names := times.largest(rowShare / 2)
-		shifts, err := stat.Counts(times.counts(c, names), 1-unlikely)
+		keys := times.largest(rowShare / 2)
+		shifts, err := stat.Counts(times.counts(c, keys), 1-unlikely)
 		if err != nil {
 			break
 		}
 		for i, s := range shifts {
-			if s.P < unlikely {
-				delete(shared, names[i])
-			}
+			differs[keys[i]] = differs[keys[i]] || s.P < unlikely
 		}
 	}
-	c.sum(shared)
+	c.take(timesOf(c, shared))
 	return c
 }
 
-// sum adds up the work that is shared, and reports whether it is enough; else operations count.
-func (c *control) sum(shared map[Work]bool) bool {
-	var all, of [2]float64
-	for i, p := range c.pairs {
-		c.ns[i] = [2]float64{}
-		for side := range p {
-			for _, w := range p[side].Work {
-				if shared[Work{Kind: w.Kind, Function: w.Function}] {
-					c.ns[i][side] += float64(w.Time)
-				}
+// take makes what is shared the control, and reports whether it is enough; else operations are.
+func (c *control) take(shared times[Work]) bool {
+	for i := range c.pairs {
+		for side, times := range shared.of[i] {
+			c.ns[i][side] = 0
+			for _, ns := range times {
+				c.ns[i][side] += ns
 			}
-			all[side] += float64(p[side].CPU)
-			of[side] += c.ns[i][side]
 		}
 	}
-	enough := of[0] >= leastShared*all[0] && of[1] >= leastShared*all[1] &&
+	of := c.whole()
+	enough := of[0] >= leastShared*shared.all[0] && of[1] >= leastShared*shared.all[1] &&
 		!slices.ContainsFunc(c.ns, func(ns [2]float64) bool { return ns[0] == 0 || ns[1] == 0 })
 	c.perOp, c.exact = 0, !enough
 	for i, p := range c.pairs {
@@ -155,22 +140,16 @@ func (t times[K]) largest(least float64) []K {
 
 // usualRatio is the median, by time, of how many times the candidate has of what both have, as shares of the whole.
 func (t times[K]) usualRatio(whole [2]float64) float64 {
-	type weighed struct{ ratio, weight float64 }
-	var ratios []weighed
-	sum := 0.0
+	var ratios, weights []float64
 	for _, s := range t.sums {
 		if s[0] > 0 && s[1] > 0 {
-			ratios = append(ratios, weighed{s[1] / whole[1] / (s[0] / whole[0]), s[0] + s[1]})
-			sum += s[0] + s[1]
+			ratios, weights = append(ratios, s[1]/whole[1]/(s[0]/whole[0])), append(weights, s[0]+s[1])
 		}
 	}
-	slices.SortFunc(ratios, func(a, b weighed) int { return cmp.Compare(a.ratio, b.ratio) })
-	for _, r := range ratios {
-		if sum -= 2 * r.weight; sum <= 0 {
-			return r.ratio
-		}
+	if len(ratios) == 0 {
+		return 1
 	}
-	return 1
+	return stat.WeightedMedian(ratios, weights)
 }
 
 // counts are what stat.Counts compares, in ns per operation: times relative to the control, whose variances are those of

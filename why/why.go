@@ -85,6 +85,9 @@ type Blocked struct {
 	Time time.Duration `json:"time_ns"`
 }
 
+// key is the same for equal work, however long it took.
+func (w Work) key() Work { return Work{Kind: w.Kind, Function: w.Function} }
+
 // row is the name under which work is compared.
 func (w Work) row() string { return cmp.Or(w.Kind, w.Function) }
 

@@ -55,38 +55,30 @@ func hexadecimal(text []byte) (n uint64, ok bool) {
 // a program runs, the function, and where it stands. Source: V8, src/logging/log.cc.
 var inScript = regexp.MustCompile(`^(?:JS|LazyCompile|Function|Script|Eval):[~^+*']*(.*?) ?((?:/|file:|node:).*?)(:\d+)(?::\d+)?$`)
 
-// fileOf is the file of a function of a script: of V8, or as Python names it, py::handle:/app/server.py; "" of others.
-func fileOf(name string) string {
-	if parts := inScript.FindStringSubmatch(name); parts != nil {
-		return parts[2]
-	}
-	if python, ok := strings.CutPrefix(name, "py::"); ok {
-		_, file, _ := strings.Cut(python, ":")
-		return file
-	}
-	return ""
-}
-
 // scripted is such a name as one says it, handle (server.js) or, of one that has no name, (anonymous)
-// (server.js:12); of a dependency with its path. Any other name stays as it is.
-func scripted(name string) string {
+// (server.js:12); of a dependency with its path. Any other name stays as it is. The file is that of V8, or as Python
+// names it, py::handle:/app/server.py; "" of others.
+func scripted(name string) (said, file string) {
 	parts := inScript.FindStringSubmatch(name)
 	if parts == nil {
-		return name
+		if python, ok := strings.CutPrefix(name, "py::"); ok {
+			_, file, _ = strings.Cut(python, ":")
+		}
+		return name, file
 	}
-	function, file, line := parts[1], parts[2], parts[3]
-	if at := strings.LastIndex(file, "/node_modules/"); at >= 0 {
-		file = file[at+len("/node_modules/"):]
-	} else if !strings.HasPrefix(file, "node:") {
-		folder, base := path.Split(file)
-		if file = base; strings.HasPrefix(base, "index.") { // says nothing alone
-			file = path.Join(path.Base(folder), base)
+	function, shown, line := parts[1], parts[2], parts[3]
+	if at := strings.LastIndex(shown, "/node_modules/"); at >= 0 {
+		shown = shown[at+len("/node_modules/"):]
+	} else if !strings.HasPrefix(shown, "node:") {
+		folder, base := path.Split(shown)
+		if shown = base; strings.HasPrefix(base, "index.") { // says nothing alone
+			shown = path.Join(path.Base(folder), base)
 		}
 	}
 	if function == "" {
-		return "(anonymous) (" + file + line + ")"
+		return "(anonymous) (" + shown + line + ")", parts[2]
 	}
-	return function + " (" + file + ")"
+	return function + " (" + shown + ")", parts[2]
 }
 
 // maxKernel is more than a function of the kernel has: what is farther from the start of

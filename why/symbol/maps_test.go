@@ -53,7 +53,7 @@ func TestScripted(t *testing.T) {
 		"io.netty.channel.Channel::write":                     "io.netty.channel.Channel::write",
 		"JS:":                                                 "JS:",
 	} {
-		if got := scripted(name); got != want {
+		if got, _ := scripted(name); got != want {
 			t.Errorf("%q is %q, want %q", name, got, want)
 		}
 	}

@@ -116,7 +116,8 @@ func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64, since ti
 			compiled = cmp.Or(readCompiled(pid), &names{})
 		}
 		if name, ok := compiled.at(addr); ok {
-			frames[i] = []Frame{{Function: Printable(scripted(name)), Package: Compiled, File: Printable(fileOf(name))}}
+			function, file := scripted(name)
+			frames[i] = []Frame{{Function: Printable(function), Package: Compiled, File: Printable(file)}}
 		}
 	}
 	return frames
