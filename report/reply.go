@@ -204,7 +204,7 @@ func sweptRemark(c Curve) remark {
 		r.standing, r.text = undecided, r.text+"; out of time: "+c.TimeUp.Lacks
 	}
 	if c.Crowded != nil {
-		r.standing, r.text = undecided, r.text+"; at least: "+c.Crowded.Text
+		r.standing, r.text = undecided, r.text+"; more callers may pay: "+c.Crowded.Text
 	}
 	return r
 }
