@@ -70,7 +70,7 @@ func TestInodesAreUsedAgain(t *testing.T) {
 func TestProgramsAreCopiedAndRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "copy")
 	var r Resolver
-	for _, p := range []struct{ program, function string }{{build(t, "0"), "main.main"}, {native(t), "hidden"}, {build(t, "0", "-ldflags=-s"), "main.main"}} {
+	for _, p := range []struct{ program, function string }{{build(t, "0"), "main.main"}, {native(t, "native.c"), "hidden"}, {build(t, "0", "-ldflags=-s"), "main.main"}} {
 		content, err := os.ReadFile(p.program)
 		if err != nil {
 			t.Fatal(err)

@@ -24,6 +24,7 @@ type module struct {
 	golang  *gosym.Table     // nil: none
 	inlined *inlined         // nil: not known
 	symbols *names           // nil: none
+	calls   *calls           // nil: not known
 	plt     []*elf.Section   // jumps to the functions of other libraries
 }
 
@@ -47,8 +48,11 @@ func readModule(r io.ReaderAt, debug func(id string) (*os.File, error)) *module 
 	}
 	m.symbols = readSymbols(f, elf.SHT_SYMTAB)
 	m.readGo(f)
+	if m.golang == nil {
+		m.calls = readCalls(f)
+	}
 	if id := buildID(f); m.symbols == nil && id != "" {
-		m.symbols = readDebug(id, debug)
+		m.symbols, m.calls = readDebug(id, debug)
 	}
 	if m.symbols == nil {
 		m.symbols = readSymbols(f, elf.SHT_DYNSYM)
@@ -61,11 +65,15 @@ func (m *module) size() int64 {
 	const (
 		least    = 4 << 10 // even of a file that is not a program
 		spanSize = 48      // with its layer
+		madeSize = 64      // of an inlined call, with its name
 		goSize   = 512     // of a function of Go, with its part of the table
 	)
 	n := int64(least)
 	if m.symbols != nil {
 		n += int64(len(m.symbols.text)) + spanSize*int64(len(m.symbols.spans))
+	}
+	if m.calls != nil {
+		n += madeSize*int64(len(m.calls.names)) + spanSize*int64(len(m.calls.spans))
 	}
 	if m.golang != nil {
 		n += goSize * int64(len(m.golang.Funcs))
@@ -88,13 +96,27 @@ func (m *module) frames(offset uint64, in Frame) []Frame {
 			return frames
 		}
 		if name, ok := m.symbols.at(addr); ok {
-			in.Function = demangled(name)
+			return append(m.inlinedFrames(addr, in), in.of(demangled(name)))
 		} else if slices.ContainsFunc(m.plt, func(s *elf.Section) bool { return s.Addr <= addr && addr-s.Addr < s.Size }) {
 			in.Function = "[plt]"
 		}
 		break
 	}
 	return []Frame{in}
+}
+
+// inlinedFrames are the calls of C, C++ and Rust at an address, the innermost first.
+func (m *module) inlinedFrames(addr uint64, in Frame) (frames []Frame) {
+	for _, name := range m.calls.at(addr) {
+		frames = append(frames, in.of(name))
+	}
+	return frames
+}
+
+// of is the frame of a function there.
+func (f Frame) of(function string) Frame {
+	f.Function = function
+	return f
 }
 
 // limited reads from a file until it has read as much as it may.

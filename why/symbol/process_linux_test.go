@@ -192,11 +192,11 @@ func TestOwnProcess(t *testing.T) {
 	}
 }
 
-// native compiles testdata/native.c.
-func native(t *testing.T, flags ...string) string {
+// native compiles a program of testdata in C.
+func native(t *testing.T, source string, flags ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "native")
-	args := append(append([]string{"-O0", "-o", program}, flags...), "testdata/native.c", "-ldl")
+	args := append(append([]string{"-O0", "-o", program}, flags...), "testdata/"+source, "-ldl")
 	if out, err := exec.CommandContext(t.Context(), testenv.Program(t, "cc"), args...).CombinedOutput(); err != nil {
 		t.Fatalf("cc %v: %v\n%s", args, err, out)
 	}
@@ -214,7 +214,7 @@ func TestNativePrograms(t *testing.T) {
 		{[]string{"-s", "-rdynamic"}, "exported main"},
 	}
 	for _, tt := range tests {
-		c := start(t, exec.Command(native(t, tt.flags...)))
+		c := start(t, exec.Command(native(t, "native.c", tt.flags...)))
 		for name, got := range c.frames() {
 			want := Frame{Package: "native"}
 			if strings.Contains(tt.want, name) {
@@ -229,6 +229,30 @@ func TestNativePrograms(t *testing.T) {
 			if got != want {
 				t.Errorf("cc %v: %s: %#v, want %#v", tt.flags, name, got, want)
 			}
+		}
+	}
+}
+
+// Calls that the compiler put into their callers are known by debug information alone.
+func TestInlinedCalls(t *testing.T) {
+	for _, tt := range []struct {
+		flags []string
+		want  string
+	}{
+		{[]string{"-g"}, "innermost between outermost"},
+		{[]string{"-g", "-O2"}, "innermost between outermost"},
+		{[]string{"-g", "-gz=zlib"}, "innermost between outermost"},
+		{[]string{"-gdwarf-4"}, "innermost between outermost"},
+		{nil, "outermost"},
+		{[]string{"-g", "-s"}, "[unknown] in native"},
+	} {
+		c := start(t, exec.Command(native(t, "inlined.c", tt.flags...)))
+		var got []string
+		for _, f := range new(Resolver).Frames(c.Process.Pid, c.maps, []uint64{c.positions[0].addr}, time.Time{})[0] {
+			got = append(got, f.String())
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("cc %v: %q, want %q", tt.flags, got, tt.want)
 		}
 	}
 }

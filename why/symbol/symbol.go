@@ -10,8 +10,8 @@
 //
 // What it does not find:
 //
-//   - Inlined functions of C, C++, Rust, Go before 1.20 and some PIE: Function is the one whose
-//     code holds them. In Go, Line is that of the innermost.
+//   - Inlined functions of C, C++ and Rust without debug information (-g) of at most maxDebug, of Go
+//     before 1.20 and some PIE: Function is the one whose code holds them. In Go, Line is that of the innermost.
 //   - Stripped Go programs from before Go 1.18, and those from a C linker that does not record
 //     where their text starts: some for PIE.
 //   - Names in .gnu_debugdata (xz) and in debug files that only .gnu_debuglink names; lines of

@@ -131,16 +131,16 @@ func buildID(f elfFile) string {
 	return hex.EncodeToString(note[16 : 16+size])
 }
 
-// readDebug returns the symbols of the debug file with a build ID, nil without such a file.
-func readDebug(id string, open func(id string) (*os.File, error)) *names {
+// readDebug returns the symbols and inlined calls of the debug file with a build ID, nil without such a file.
+func readDebug(id string, open func(id string) (*os.File, error)) (*names, *calls) {
 	r, err := open(id)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	defer r.Close()
 	f, err := openELF(r)
 	if err != nil || buildID(f) != id {
-		return nil
+		return nil, nil
 	}
-	return readSymbols(f, elf.SHT_SYMTAB)
+	return readSymbols(f, elf.SHT_SYMTAB), readCalls(f)
 }
