@@ -285,7 +285,7 @@ func (s Subject) process(name string, self []string, setup trial.Setup) (subject
 	}
 	return subject.Config{
 		Name: name, Command: command, Env: append(s.env(setup), own...), Dir: s.Dir, Files: s.files(), CPUs: setup.CPUs,
-		Ready: subject.Ready{HTTP: s.Ready.HTTP, Log: s.Ready.Log}, Counted: setup.Counted, Under: setup.Under,
+		Ready: subject.Ready{HTTP: s.Ready.HTTP, Log: s.Ready.Log}, Counted: setup.Counted, Under: setup.Under, Named: setup.Named,
 		StartTimeout: time.Duration(setup.Slower) * subject.DefaultStartTimeout, StopTimeout: stop,
 	}, err
 }

@@ -196,6 +196,9 @@ func command(cfg Config, addrs map[string]string) *exec.Cmd {
 	for _, arg := range cfg.Command {
 		argv = append(argv, substitute(arg, addrs))
 	}
+	if cfg.Named {
+		argv = named(argv)
+	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	if cfg.Port != 0 && cfg.there(cmd) { // else a missing program is noticed at once
 		cmd = exec.Command(cfg.Rebind[0], slices.Concat(cfg.Rebind[1:], argv)...)
@@ -204,6 +207,9 @@ func command(cfg Config, addrs map[string]string) *exec.Cmd {
 	cmd.Env = cmd.Environ()
 	if _, port, err := net.SplitHostPort(addrs[""]); err == nil {
 		cmd.Env = append(cmd.Env, "PORT="+port)
+	}
+	if cfg.Named {
+		cmd.Env = append(cmd.Env, namingEnv)
 	}
 	for _, entry := range cfg.Env {
 		cmd.Env = append(cmd.Env, substitute(entry, addrs))

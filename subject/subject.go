@@ -45,6 +45,8 @@ type Config struct {
 	// Under, if not empty, is a command that runs Command, which it gets as further arguments: a simulator. What starts
 	// a container cannot be run by one.
 	Under []string
+	// Named has Node and Python name the functions that they run, for profiles; Node is slower meanwhile.
+	Named bool
 	// Env holds KEY=VALUE entries added to the environment of this process.
 	Env []string
 	// Dir is the working directory; empty means that of this process.

@@ -55,6 +55,8 @@ type Setup struct {
 	// Under is the command that runs the arm's command, Slower times as slowly, such as a simulator; empty: none does.
 	Under  []string `json:"-"`
 	Slower int      `json:"-"`
+	// Named has runtimes name the functions that they run: see subject.Config.
+	Named bool `json:"-"`
 }
 
 // Live is an arm that can be driven.

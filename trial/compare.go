@@ -293,7 +293,7 @@ func padded(random *rand.Rand, starts int) []Setup {
 func (c *comparing) setups() []Setup {
 	setups := padded(c.random, len(c.arms))
 	for i := range setups {
-		setups[i].Counted = c.counting.always()
+		setups[i].Counted, setups[i].Named = c.counting.always(), c.diagnosis != nil
 	}
 	for i, set := range c.random.Perm(len(c.trials.Design.Duet)) {
 		setups[i].CPUs = c.trials.Design.Duet[set]

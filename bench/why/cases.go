@@ -88,12 +88,7 @@ func (b *bench) compareBlind(ctx context.Context, c blindCase) blindResult {
 	if c.GRPC.Method != "" {
 		url = "grpc://{{addr}}" + c.GRPC.Method
 	}
-	command := func(of string) string {
-		if script, ok := strings.CutPrefix(of, "node "); ok {
-			of = "node --perf-basic-prof " + script
-		}
-		return "env ADDR={{addr}} " + of
-	}
+	command := func(of string) string { return "env ADDR={{addr}} " + of }
 	diagnosis, err := diagnose(ctx, url, command(c.A), command(c.B), b.callers, b.seed)
 	switch {
 	case err != nil:
