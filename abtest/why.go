@@ -3,8 +3,10 @@ package abtest
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"runtime"
 	runtimepprof "runtime/pprof"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,12 +64,18 @@ func (r *Result) explained() string {
 	if r.funcs[0].Do == nil {
 		return r.String() // only the figures are known of it
 	}
-	rows, err := r.config.explain(r.funcs)
+	e, err := r.config.explain(r.funcs)
 	if err != nil {
 		return fmt.Sprintf("%v\n  why: not known: %v", r, err)
 	}
-	lines := r.String()
-	for _, row := range rows {
+	lines, roots := r.String(), 0
+	for _, root := range e.Roots {
+		if root.Value > 0 && roots < mostRows {
+			lines += fmt.Sprintf("\n  why: %s  in %s", unit.Signed(root.Value, unit.Duration), why.ShortName(root.Name)+root.Where(e.Baseline, e.Candidate))
+			roots++
+		}
+	}
+	for _, row := range e.Rows {
 		lines += "\n  why: " + rowLine(row)
 	}
 	return lines
@@ -82,47 +90,46 @@ func rowLine(row why.Row) string {
 	return text
 }
 
-// explain returns the kinds of work that grew most among those that clearly differ.
-func (c Config) explain(funcs [2]Func) ([]why.Row, error) {
+// explain says what differs, and of kinds of work only those that grew most.
+func (c Config) explain(funcs [2]Func) (why.Explanation, error) {
 	w, refused := c.way()
 	defer w.end()
 	c.Block = w.block
 	p, err := prepare(c, funcs[0], funcs[1])
 	if err != nil {
-		return nil, err
+		return why.Explanation{}, err
 	}
-	rows, err := p.explain(w)
+	e, err := p.explain(w)
 	if err != nil && refused != nil {
 		err = fmt.Errorf("%s; nor does the program profile itself: %w", perf.InShort(refused), err)
 	}
-	return rows, err
+	return e, err
 }
 
-func (p *pair) explain(w way) ([]why.Row, error) {
+func (p *pair) explain(w way) (e why.Explanation, err error) {
 	var profiles []why.Profile
+	stacks := [2][]why.Stacks{make([]why.Stacks, 1), make([]why.Stacks, 1)}
 	for n := range why.LeastRounds {
 		began := time.Now()
 		for _, i := range [][]int{{0, 1}, {1, 0}}[n%2] {
 			runtime.GC()
 			profile, err := w.profile(p.funcs[i].Do, p.ops[i])
 			if err != nil {
-				return nil, err
+				return e, err
 			}
+			stacks[i][0].Add(profile.Stacks, profile.Operations)
 			profile.Arm, profile.Round, profile.Concurrency = p.funcs[i].Name, n+1, 1
 			profiles = append(profiles, profile)
 		}
 		if took := time.Since(began); took > longestRound && min(p.ops[0], p.ops[1]) == 1 {
-			return nil, fmt.Errorf("a pair of blocks took %v, more than the %v that samples are worth here", took.Round(10*time.Millisecond), longestRound)
+			return e, fmt.Errorf("a pair of blocks took %v, more than the %v that samples are worth here", took.Round(10*time.Millisecond), longestRound)
 		}
 	}
-	e, _ := why.Explain(profiles, p.funcs[0].Name, p.funcs[1].Name, 1, p.config.Confidence)
-	var grown []why.Row
-	for _, row := range e.Rows {
-		if row.Value > 0 && len(grown) < mostRows {
-			grown = append(grown, row)
-		}
-	}
-	return grown, nil
+	e, _ = why.Explain(profiles, p.funcs[0].Name, p.funcs[1].Name, 1, p.config.Confidence)
+	e.Trace(why.OwnCallsOf(stacks[:], nil, math.MaxInt), nil, 0, 1, nil)
+	e.Rows = slices.DeleteFunc(e.Rows, func(row why.Row) bool { return row.Value <= 0 })
+	e.Rows = e.Rows[:min(mostRows, len(e.Rows))]
+	return e, nil
 }
 
 // sample performs n operations while the kernel takes samples.
@@ -137,7 +144,7 @@ func sample(s sampler, resolver *symbol.Resolver, do func(int), n int) (why.Prof
 	if err != nil {
 		return why.Profile{}, err
 	}
-	return why.NewProfile(why.Resolve(samples, resolver), after-before, after-before, int64(n)), nil
+	return why.NewProfile(why.Resolve(samples, resolver), after-before, after-before, int64(n), nil), nil
 }
 
 // profileOwn performs n operations while the runtime takes samples, 100 a second of CPU time, which distribute
@@ -158,5 +165,5 @@ func profileOwn(do func(int), n int) (why.Profile, error) {
 	if known {
 		its.Time = after - before
 	}
-	return why.NewOwnProfile(its, int64(n)), nil
+	return why.NewOwnProfile(its, int64(n), nil), nil
 }

@@ -90,6 +90,6 @@ func (r *runner) count(ctx context.Context, p Part, arms []trial.Arm, design tri
 		return nil, err
 	}
 	trials := &trial.Trials{Arms: counts.Arms, Design: design}
-	trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, why)
+	trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, r.options.Own, why)
 	return trials, err
 }

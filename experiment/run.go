@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -41,6 +42,8 @@ type Options struct {
 	Elsewhere func(ctx context.Context, name string, setup trial.Setup) (trial.Server, error)
 	// Why has the arms of comparisons sampled afterwards: see trial.Diagnose.
 	Why bool
+	// Own matches the name or the file of functions that are the programs' own; nil: see why.NewProfile.
+	Own *regexp.Regexp
 	// Pprof is the URL of net/http/pprof in their servers, with subject.Placeholders; empty: that
 	// where the server's other pages are.
 	Pprof string
@@ -233,7 +236,7 @@ func (r *runner) drive(ctx context.Context, p Part, observe func(trial.Progress)
 	trials, err := trial.Compare(ctx, arms, p.plan(), design, comparing)
 	if err == nil && trials.TimeUp == nil {
 		design.Warmup = trials.Design.Warmup
-		trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, why)
+		trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, r.options.Own, why)
 	}
 	return trials, err
 }

@@ -40,17 +40,18 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 }
 
-// enlarge clicks on a box of a flame graph, which becomes as wide as the graph, and on the
-// topmost, which makes it as wide as it was.
+// enlarge looks at the flame graph of the candidate, which opens at the function that explains most, and clicks on a box,
+// which becomes as wide as the graph, and on the topmost, which makes it as wide as it was.
 func enlarge(t *testing.T, tab context.Context) {
 	t.Helper()
-	for _, step := range []struct{ click, want string }{{"sha256", "0% 100%"}, {"all", "93.75% 6.25%"}} {
+	for _, step := range []struct{ click, look, want string }{{"", "\\x1b[31mred", "0% 100%"}, {"sha256", "sha256", "0% 100%"}, {"all", "sha256", "93.75% 6.25%"}} {
 		var got string
 		err := chromedp.Run(tab, chromedp.Evaluate(fmt.Sprintf(`(() => {
-			const box = name => [...document.querySelectorAll(".flame svg")].find(b => b.textContent.startsWith(name));
-			box(%q).querySelector("rect").dispatchEvent(new MouseEvent("click", { bubbles: true }));
-			return box("sha256").getAttribute("x") + " " + box("sha256").getAttribute("width");
-		})()`, step.click), &got))
+			const box = name => [...document.querySelectorAll(".flame")[1].querySelectorAll("svg")].find(b => b.textContent.startsWith(name));
+			const click = %q, look = %q;
+			if (click) box(click).querySelector("rect").dispatchEvent(new MouseEvent("click", { bubbles: true }));
+			return box(look).getAttribute("x") + " " + box(look).getAttribute("width");
+		})()`, step.click, step.look), &got))
 		if err != nil || got != step.want {
 			t.Errorf("after a click on %s its place is %q, want %q: %v", step.click, got, step.want, err)
 		}

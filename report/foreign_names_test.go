@@ -57,7 +57,7 @@ func ofForeigners(t *testing.T) (*report.Document, [][]why.Stacks) {
 	for i := range of.Profiles {
 		p := &of.Profiles[i]
 		side := i % 2
-		its := why.NewOwnProfile(foreignCPU(t, int64(1+side*20+side*p.Round)), 1000)
+		its := why.NewOwnProfile(foreignCPU(t, int64(1+side*20+side*p.Round)), 1000, nil)
 		p.CPU, p.Work, p.Functions, p.Samples = its.CPU, its.Work, its.Functions, its.Samples
 		stacks[side][0].Add(its.Stacks, 1000)
 		more := float64(side) * (1 + float64(p.Round)/100)

@@ -59,7 +59,7 @@ func TestPicturesOfDocuments(t *testing.T) {
 		"closed":      {"Response times at concurrency 50", "Throughput over time", "Errors over time", "Response times over time", "All answers"},
 		"comparison":  {"What differs", "Every round: inputq at concurrency 10", "CPU time per op at concurrency 10", "All answers of mutex at concurrency 10"},
 		"counted":     {"Instructions of an operation at concurrency 1"},
-		"why":         {"Why inputq differs from mutex", "Where inputq spends CPU time"},
+		"why":         {"Why inputq differs from mutex", "Where mutex and inputq spend CPU time"},
 		"sweep":       {"Throughput over concurrency: peaked", "Response time over concurrency"},
 		"search":      {"Attempts"},
 		"guards":      {"add-get"},

@@ -10,6 +10,7 @@ import (
 	"contend/internal/unit"
 	"contend/report/chart"
 	"contend/report/plain"
+	"contend/trial"
 	"contend/why"
 )
 
@@ -30,12 +31,22 @@ func (d *Document) becausePictures(at Place) []picture {
 			flames = 1
 		}
 		for candidate := 1; candidate <= flames; candidate++ {
-			if p, ok := flame(t.Why.Calls, t.Arms, candidate, mostBoxes/min(len(t.Arms)-1, mostFlames)); ok {
+			if p, ok := flame(t.Why.Calls, t.Arms, candidate, mostBoxes/min(len(t.Arms)-1, mostFlames), rootOf(t.Why, t.Arms[candidate])); ok {
 				list = append(list, p)
 			}
 		}
 	}
 	return list
+}
+
+// rootOf is the function that most of a candidate's difference is in; "": none is known.
+func rootOf(d *trial.Diagnosis, candidate string) string {
+	for _, e := range d.Explanations {
+		if e.Candidate == candidate && len(e.Roots) > 0 {
+			return e.Roots[0].Name
+		}
+	}
+	return ""
 }
 
 // mostWork are the rows of a picture of work.
@@ -66,34 +77,38 @@ const (
 	// function.
 	deepest     = 60
 	longestCall = 100
-	// mostBoxes are those of all flame graphs of a part.
-	mostBoxes = 260
+	// mostBoxes are those of all flame graphs of a part, each of two variants.
+	mostBoxes = 400
 	// mostCalledRows are the rows of its table.
 	mostCalledRows = 30
 )
 
-// flame has the calls in which a candidate spends most CPU time, next to the baseline, the
-// first arm.
-func flame(calls []why.Call, arms []string, candidate, most int) (picture, bool) {
-	if len(calls) < 2 || calls[0].PerOp[candidate] <= 0 {
+// flame has the calls in which a candidate and the baseline, the first arm, spend most CPU time, next to each other,
+// opened at a function.
+func flame(calls []why.Call, arms []string, candidate, most int, function string) (picture, bool) {
+	if len(calls) < 2 || calls[0].PerOp[candidate] <= 0 || calls[0].PerOp[0] <= 0 {
 		return picture{}, false
 	}
 	more := func(c why.Call) float64 { return c.PerOp[candidate] - c.PerOp[0] }
-	whole, greatest := calls[0].PerOp[candidate], 0.0
-	for _, c := range calls {
-		greatest = max(greatest, math.Abs(more(c)))
-	}
 	baseline, name := plain.Line(arms[0]), plain.Line(arms[candidate])
-	said := func(c why.Call) string {
-		return fmt.Sprintf("%s %s, %s %s: %s", name, unit.Duration(c.PerOp[candidate]), baseline, unit.Duration(c.PerOp[0]), signed(more(c)))
-	}
-	picked := chart.Flame{Alt: "CPU time per op by call path: " + said(calls[0])}
-	least := leastOf(calls, candidate, most)
-	for i, begin := range why.Begins(calls, candidate) {
-		if c := calls[i]; c.Depth <= deepest && c.PerOp[candidate] > least {
-			picked.Boxes = append(picked.Boxes, chart.Box{Name: shortName(c.Function), Note: plain.Clip(plain.Line(c.Function), longestCall) + ": " + said(c), Depth: c.Depth,
-				From: begin / whole, Wide: c.PerOp[candidate] / whole, More: more(c) / max(greatest, math.SmallestNonzeroFloat64)})
+	path := pathTo(calls, function, more)
+	svg := ""
+	for _, arm := range []int{0, candidate} {
+		picked := chart.Flame{Alt: "CPU time per op by call path: " + plain.Line(arms[arm]) + " " + unit.Duration(calls[0].PerOp[arm])}
+		least := leastOf(calls, arm, most/2)
+		for i, begin := range why.Begins(calls, arm) {
+			c := calls[i]
+			if c.Depth > deepest || c.PerOp[arm] <= least {
+				continue
+			}
+			if slices.Contains(path, i) {
+				picked.Open = len(picked.Boxes) // the deepest is the last
+			}
+			said := fmt.Sprintf("%s %s, %s %s: %s", name, unit.Duration(c.PerOp[candidate]), baseline, unit.Duration(c.PerOp[0]), signed(more(c)))
+			picked.Boxes = append(picked.Boxes, chart.Box{Name: shortName(c.Function), Note: plain.Clip(plain.Line(c.Function), longestCall) + ": " + said, Depth: c.Depth,
+				From: begin / calls[0].PerOp[arm], Wide: c.PerOp[arm] / calls[0].PerOp[arm], More: more(c) / greatest(calls, more)})
 		}
+		svg += picked.SVG()
 	}
 	rows := table{columns: []string{"function with all that it called", baseline, name, "difference"}}
 	calls = slices.Clone(calls)
@@ -101,8 +116,31 @@ func flame(calls []why.Call, arms []string, candidate, most int) (picture, bool)
 	for _, c := range calls[:min(len(calls), mostCalledRows)] {
 		rows.rows = append(rows.rows, []string{shortName(c.Function), unit.Duration(c.PerOp[0]), unit.Duration(c.PerOp[candidate]), signed(more(c))})
 	}
-	return picture{title: fmt.Sprintf("Where %s spends CPU time", name), svg: picked.SVG(), table: rows, wide: true,
-		how: fmt.Sprintf("A box is a function with all that it called, below what called it, as wide as its CPU time per op. Orange: more than %s, blue: less. The table has the greatest differences.", baseline)}, true
+	return picture{title: fmt.Sprintf("Where %s and %s spend CPU time", baseline, name), svg: `<div class="flames">` + svg + "</div>", table: rows, wide: true,
+		how: fmt.Sprintf("%s on the left, %s on the right. A box is a function with all that it called, below what called it, as wide as its CPU time per op. Orange: more in %s than in %s, blue: less. "+
+			"A click enlarges, one on the topmost shows all. The table has the greatest differences.", baseline, name, name, baseline)}, true
+}
+
+// greatest is the greatest difference of a call, and not 0.
+func greatest(calls []why.Call, more func(why.Call) float64) float64 {
+	most := math.SmallestNonzeroFloat64
+	for _, c := range calls {
+		most = max(most, math.Abs(more(c)))
+	}
+	return most
+}
+
+// pathTo are the indices of the call of a function that differs most, and of its callers, the outermost first.
+func pathTo(calls []why.Call, function string, more func(why.Call) float64) []int {
+	var path, found []int
+	most := 0.0
+	for i, c := range calls {
+		path = append(path[:c.Depth], i)
+		if c.Function == function && math.Abs(more(c)) > most {
+			most, found = math.Abs(more(c)), slices.Clone(path)
+		}
+	}
+	return found
 }
 
 // leastOf is a time that no more than most calls exceed.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,34 +34,37 @@ func workName(r why.Row, room int) string {
 	return name
 }
 
-// mostCut is the largest share of CPU time with unknown callers that is not reported. A few are normal: threads
+// mostCut is the largest share of CPU time with unknown callers, or of a runtime, that is not reported. A few are normal: threads
 // often start in code without frame pointers. A convention.
 const mostCut = 0.2
 
-// runtimes are programs that run others' functions, which a profile knows only if they are started with the option.
+// runtimes are files whose functions run others' functions, which a profile knows only if a program is started so.
 var runtimes = []struct {
-	program *regexp.Regexp
-	start   string
+	name  string
+	file  *regexp.Regexp
+	start string
 }{
-	{regexp.MustCompile(`^node(js)?$`), "node --perf-basic-prof --no-logfile-per-isolate"},
-	{regexp.MustCompile(`^python[0-9.]*$`), "python3 -X perf (3.12 or later, with frame pointers)"},
-	{regexp.MustCompile(`^java$`), "java with an agent that writes /tmp/perf-PID.map"},
+	{"node", regexp.MustCompile(`^node(js)?$`), "node --perf-basic-prof"},
+	{"Python", regexp.MustCompile(`^(lib)?python[0-9.]*(\.so.*)?$`), "python3 -X perf (3.12 or later, with frame pointers)"},
+	{"Java", regexp.MustCompile(`^libjvm\.so$`), "java with an agent that writes /tmp/perf-PID.map"},
 }
 
 // unnamedSentence says how the functions of two variants get names if a runtime hides them, or their callers if these are
 // unknown; "" where most are known.
-func (d *Document) unnamedSentence(of *trial.Diagnosis, arms []string, e why.Explanation) string {
-	for _, arm := range d.Arms {
-		told := slices.ContainsFunc(of.Profiles, func(p why.Profile) bool {
-			return p.Arm == arm.Name && p.NamesCompiled()
-		})
-		if arm.Name != e.Baseline && arm.Name != e.Candidate || told || isURL(arm.Does) {
+func unnamedSentence(of *trial.Diagnosis, arms []string, e why.Explanation) string {
+	for _, arm := range []string{e.Baseline, e.Candidate} {
+		its := slices.DeleteFunc(slices.Clone(of.Profiles), func(p why.Profile) bool { return p.Arm != arm })
+		if slices.ContainsFunc(its, why.Profile.NamesCompiled) {
 			continue
 		}
-		words := slices.DeleteFunc(strings.Fields(arm.Does), func(word string) bool { return strings.Contains(word, "=") })
 		for _, r := range runtimes {
-			if len(words) > 0 && r.program.MatchString(path.Base(words[0])) {
-				return "Functions that " + path.Base(words[0]) + " runs are unknown: start " + r.start
+			runs := func(p why.Profile) bool {
+				return slices.ContainsFunc(p.Packages, func(one why.Package) bool {
+					return r.file.MatchString(one.Name) && float64(one.Time) > mostCut*float64(p.CPU)
+				})
+			}
+			if slices.ContainsFunc(its, runs) {
+				return "Functions that " + r.name + " runs are unknown: start " + r.start
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"contend/internal/unit"
 	"contend/report/plain"
@@ -22,6 +21,10 @@ func rootRows(e why.Explanation) table {
 	times := unit.TimesUpTo(all...)
 	for _, r := range e.Roots[:min(len(e.Roots), mostRoots)] {
 		t.rows = append(t.rows, []string{times.Signed(r.Value), rootWords(e, r, times)})
+		for _, then := range r.Then {
+			t.rows = append(t.rows, []string{times.Signed(then.Value), fmt.Sprintf("then in %s: %.0f%% of the %s %s is in that function",
+				then.Name, 100*then.Share, either(then.Value > 0, "extra", "saved"), then.Of)})
+		}
 	}
 	if more := len(e.Roots) - mostRoots; more > 0 {
 		t.rows = append(t.rows, []string{"", plural(more, "function") + " more: add --full"})
@@ -31,19 +34,22 @@ func rootRows(e why.Explanation) table {
 
 // rootWords name a function, say how sure its difference is, and in what it is.
 func rootWords(e why.Explanation, r why.Root, times unit.Times) string {
-	text := fmt.Sprintf("in %s (%s to %s)", plain.Line(why.ShortName(r.Name)), unit.Signed(r.Low, times.Amount), times.Signed(r.High))
-	switch {
-	case r.Only && r.Value > 0:
-		text += ", not in " + plain.Line(e.Baseline)
-	case r.Only:
-		text += ", not in " + plain.Line(e.Candidate)
-	}
-	if len(r.Mostly) > 0 {
-		names := make([]string, len(r.Mostly))
-		for i, name := range r.Mostly {
-			names[i] = plain.Line(why.ShortName(name))
+	return fmt.Sprintf("in %s (%s to %s)", shortName(r.Name), unit.Signed(r.Low, times.Amount), times.Signed(r.High)) +
+		plain.Line(r.Where(e.Baseline, e.Candidate))
+}
+
+// paths are the calls that lead to the functions that explain a difference.
+func paths(e why.Explanation) table {
+	t := table{columns: []string{"call path"}}
+	for _, r := range e.Roots {
+		if len(r.Callers) == 0 {
+			continue
 		}
-		text += "; most of it " + strings.Join(names, " and ")
+		path := ""
+		for _, name := range r.Callers {
+			path += shortName(name) + " → "
+		}
+		t.rows = append(t.rows, []string{path + shortName(r.Name)})
 	}
-	return text
+	return t
 }

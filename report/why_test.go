@@ -236,23 +236,24 @@ func TestFewerProcessors(t *testing.T) {
 
 // A runtime hides whose functions it runs unless it is started so, and the page says how.
 func TestRuntimesHideFunctions(t *testing.T) {
-	for command, want := range map[string]string{
-		"node server.js":                      "Functions that node runs are unknown: start node --perf-basic-prof",
-		"A=1 /usr/bin/python3.11 app.py":      "Functions that python3.11 runs are unknown: start python3 -X perf",
-		"java -jar server.jar":                "Functions that java runs are unknown: start java with an agent",
-		"./node-like/server -listen {{addr}}": "",
-		"node_exporter":                       "",
-		"http://localhost:8080/api/node":      "",
-		"nodejs --perf-basic-prof server.js":  "",
+	for _, tt := range []struct {
+		files []string
+		want  string
+	}{
+		{[]string{"libc.so.6", "node"}, "Functions that node runs are unknown: start node --perf-basic-prof"},
+		{[]string{"python3.11"}, "Functions that Python runs are unknown: start python3 -X perf"},
+		{[]string{"libpython3.12.so.1.0"}, "Functions that Python runs are unknown: start python3 -X perf"},
+		{[]string{"libjvm.so"}, "Functions that Java runs are unknown: start java with an agent"},
+		{[]string{"node_exporter"}, ""},
+		{[]string{"node", "[jit]"}, ""}, // what it compiles has names
 	} {
 		d := diagnosed(oneLevel(20), 0, why.Work{Function: "handle", Time: 3 * time.Microsecond})
-		if strings.Contains(command, "perf") { // what it compiles has names
-			d.Trials[0].Why.Profiles[1].Packages = []why.Package{{Name: "[jit]"}}
+		p := &d.Trials[0].Why.Profiles[1]
+		for _, file := range tt.files {
+			p.Packages = append(p.Packages, why.Package{Name: file, Time: p.CPU})
 		}
-		d.Arms = []report.Arm{{Name: d.Trials[0].Arms[1], Does: command}}
-		text := rendered(t, d.Text)
-		if want != "" && !strings.Contains(text, want) || want == "" && strings.Contains(text, "are unknown: start") {
-			t.Errorf("%s: %q is missing, or should be:\n%s", command, want, text)
+		if text := rendered(t, d.Text); tt.want != "" && !strings.Contains(text, tt.want) || tt.want == "" && strings.Contains(text, "are unknown: start") {
+			t.Errorf("%v: %q is missing, or should be:\n%s", tt.files, tt.want, text)
 		}
 	}
 }

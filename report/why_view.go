@@ -40,6 +40,10 @@ func (d *Document) diagnosed(v *view, at Place) {
 				v.say("Functions of the program itself that differ, callees included, of %d that were looked at:", e.OwnLooked)
 				v.table(whyTable(e, "function", e.Own))
 			}
+			if t := paths(e); len(t.rows) > 0 {
+				v.say("How the functions that explain it are called:")
+				v.table(t)
+			}
 			if len(e.Functions) > 0 {
 				v.say("Functions that differ, callees included; one may contain another:")
 				v.table(whyTable(e, "function", e.Functions))
@@ -56,7 +60,7 @@ func (d *Document) diagnosed(v *view, at Place) {
 				v.say("%s", said)
 			}
 			v.sayCounted(e)
-			if said := d.unnamedSentence(t.Why, t.Arms, e); said != "" && several {
+			if said := unnamedSentence(t.Why, t.Arms, e); said != "" && several {
 				v.say("%s.", said)
 			}
 		}
@@ -234,7 +238,7 @@ func (d *Document) because(v *view, c Comparison) {
 		v.lead("%s", sentence)
 		parts[i]()
 	}
-	for _, said := range []string{alsoDiffers(e), allocating(e), d.unnamedSentence(of.Why, of.Arms, e)} {
+	for _, said := range []string{alsoDiffers(e), allocating(e), unnamedSentence(of.Why, of.Arms, e)} {
 		if said != "" {
 			v.lead("%s", said)
 		}
@@ -282,7 +286,7 @@ func (d *Document) becauseInShort(v *view, list []Comparison) {
 	var texts []string
 	for _, c := range list {
 		if _, e, known := d.explanation(c); known {
-			texts = append(texts, "Why, "+asked(c)+": "+inShort(e))
+			texts = append(texts, "Why, "+asked(c)+": "+inShort(e, func(function string) string { return d.instructions(c, function) }))
 		} else if of := d.diagnosis(c); of != nil {
 			if said, _ := d.noWhy(of); !slices.Contains(texts, said) {
 				texts = append(texts, said)
@@ -306,8 +310,9 @@ func asked(c Comparison) string {
 	return where
 }
 
-// inShort is what explains most, in one sentence: waiting or CPU time, and the rows that differ most.
-func inShort(e why.Explanation) string {
+// inShort is what explains most, in one sentence: waiting or CPU time, and the rows that differ most, each with what
+// also says of it.
+func inShort(e why.Explanation, also func(function string) string) string {
 	text := strings.TrimPrefix(strings.TrimPrefix(whySentences(e)[0], "Why: "), plain.Line(e.Candidate)+" ")
 	times, rows := workTimes(e), e.Rows
 	if len(e.Roots) > 0 {
@@ -317,7 +322,7 @@ func inShort(e why.Explanation) string {
 		}
 	}
 	for i, r := range rows[:min(len(rows), mostRowsInShort)] {
-		text += either(i == 0, either(waitsFirst(e), "; CPU ", ": "), ", ") + times.Signed(r.Value) + " " + shortName(r.Name)
+		text += either(i == 0, either(waitsFirst(e), "; CPU ", ": "), ", ") + times.Signed(r.Value) + " " + shortName(r.Name) + also(r.Name)
 	}
 	return text
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -75,8 +76,9 @@ type Diagnosis struct {
 	// Stacks are those of each arm at each level. They are not stored.
 	Stacks []why.Stacks `json:"-"`
 
-	byThemselves    bool      // programs sample themselves
-	tracedLogRatios []float64 // ln(throughput while traced ÷ throughput before)
+	own             *regexp.Regexp // as in Diagnose
+	byThemselves    bool           // programs sample themselves
+	tracedLogRatios []float64      // ln(throughput while traced ÷ throughput before)
 }
 
 // Diagnose drives the arms by the plan in interleaved blocks, as Compare does, over rounds of fresh processes
@@ -84,8 +86,9 @@ type Diagnosis struct {
 // measures is not part of a verdict, and the diagnosis says what went wrong, and then has nothing else. The
 // error is a mistake in what was asked for, or that ctx is done.
 //
-// If samples cannot be taken programs in Go that can be inspected are asked for their own.
-func Diagnose(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe func(Progress)) (*Diagnosis, error) {
+// If samples cannot be taken programs in Go that can be inspected are asked for their own. Functions whose name or file
+// matches own are the programs' own, to which differences are traced back; nil: see why.NewProfile.
+func Diagnose(ctx context.Context, arms []Arm, plan load.Plan, d Design, own *regexp.Regexp, observe func(Progress)) (*Diagnosis, error) {
 	d.Rounds, d.Duration, d.Precision = why.LeastRounds, 0, 0
 	d.Pairs, d.Block = 1+sampledPairs, sampledBlock
 	d.Metrics, d.Duet, d.Probe = []metric.Name{metric.Throughput}, nil, nil
@@ -93,13 +96,13 @@ func Diagnose(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe
 	if err != nil {
 		return nil, err
 	}
-	diagnosis, err := c.diagnose(ctx, new(Diagnosis))
+	diagnosis, err := c.diagnose(ctx, &Diagnosis{own: own})
 	if refused := err; errors.As(refused, new(*perf.UnavailableError)) && c.inspected {
 		d.Pairs = 1 + itsPairs
 		if c, err = newComparing(arms, plan, d, foretold(observe, diagnosisTakes(len(arms), d, true))); err != nil {
 			return nil, err
 		}
-		diagnosis, err = c.diagnose(ctx, &Diagnosis{Missing: []string{byThemselves(refused)}, byThemselves: true})
+		diagnosis, err = c.diagnose(ctx, &Diagnosis{Missing: []string{byThemselves(refused)}, own: own, byThemselves: true})
 		if errors.As(err, new(*perf.UnavailableError)) {
 			return &Diagnosis{Missing: []string{perf.InShort(refused), perf.InShort(err)}}, nil
 		}
@@ -133,7 +136,9 @@ func (c *comparing) diagnose(ctx context.Context, d *Diagnosis) (*Diagnosis, err
 		}
 	}
 	d.Elapsed = time.Since(began)
-	d.Calls, d.OwnCalls = d.calls(c.trials.Arms, why.CallsOf), d.calls(c.trials.Arms, why.OwnCallsOf)
+	if stacks := d.stacks(c.trials.Arms); stacks != nil {
+		d.Calls, d.OwnCalls = why.CallsOf(stacks, mostCalls), why.OwnCallsOf(stacks, d.own, mostCalls)
+	}
 	d.Overhead, d.TraceOverhead = cost(c.trials.sampledLogRatios()), cost(d.tracedLogRatios)
 	return d, nil
 }
@@ -160,10 +165,10 @@ func (r *round) sampledPair(ctx context.Context, sessions []*load.Session, at po
 // sample drives a live arm by the plan while it is sampled, or samples itself.
 func (r *round) sample(ctx context.Context, l *Live, s *load.Session, plan load.Plan) (Cell, why.Profile, error) {
 	if r.diagnosis.byThemselves {
-		return l.profileItself(ctx, s, plan)
+		return l.profileItself(ctx, s, plan, r.diagnosis.own)
 	}
 	r.inspected = l.Inspect != nil
-	return l.sample(ctx, s, plan, &r.resolver)
+	return l.sample(ctx, s, plan, &r.resolver, r.diagnosis.own)
 }
 
 // whole reports whether nothing of a round is empty.
@@ -209,15 +214,15 @@ func (d *Diagnosis) keep(p why.Profile) {
 // mostCalls bounds what a document has: 30 kB, and as many as a page has room for.
 const mostCalls = 400
 
-// calls are nil where an arm was not sampled.
-func (d *Diagnosis) calls(arms []string, of func([][]why.Stacks, int) []why.Call) []why.Call {
+// stacks are nil where an arm was not sampled.
+func (d *Diagnosis) stacks(arms []string) [][]why.Stacks {
 	stacks := make([][]why.Stacks, len(arms))
 	for i, arm := range arms {
 		if stacks[i] = d.StacksOf(arm); stacks[i] == nil {
 			return nil
 		}
 	}
-	return of(stacks, mostCalls)
+	return stacks
 }
 
 // StacksOf returns the stacks of an arm, one entry for each level; nil: nothing was sampled.
@@ -232,7 +237,7 @@ func (d *Diagnosis) StacksOf(arm string) []why.Stacks {
 }
 
 // sample drives the live arm by the plan while it is sampled.
-func (l *Live) sample(ctx context.Context, s *load.Session, plan load.Plan, resolver *symbol.Resolver) (cell Cell, p why.Profile, err error) {
+func (l *Live) sample(ctx context.Context, s *load.Session, plan load.Plan, resolver *symbol.Resolver, own *regexp.Regexp) (cell Cell, p why.Profile, err error) {
 	if l.profiler == nil {
 		if l.Profile == nil && l.isLocal() {
 			l.Profile = func() (Profiler, error) { return newProfiler(perf.SampleOwn()) }
@@ -266,7 +271,7 @@ func (l *Live) sample(ctx context.Context, s *load.Session, plan load.Plan, reso
 			Reason: "its CPU time was not read to the end: a process of the server ended or began meanwhile"}))
 	}
 	used, window := after.Sub(before), l.usage(cell)
-	p = why.NewProfile(samples, used.CPU, seconds(window.CPUSec), cell.Ops)
+	p = why.NewProfile(samples, used.CPU, seconds(window.CPUSec), cell.Ops, own)
 	p.OffCPU = offCPU(used, window, waits)
 	if plan.Pacer == nil {
 		p.Response = time.Duration(cell.Response.Count()) * cell.Response.Mean()
@@ -311,8 +316,9 @@ func (d *Diagnosis) explain(arms []string, levels []int, confidence float64) {
 	d.Explanations = nil
 	for _, level := range levels {
 		for i, candidate := range arms[1:] {
-			if e, ok := why.Explain(d.Profiles, arms[0], candidate, level, confidence); ok {
-				e.Roots = why.Roots(e.Own, d.OwnCalls, 0, i+1)
+			renamed := why.Renamed(d.Profiles, d.OwnCalls, 0, i+1)
+			if e, ok := why.Explain(why.As(d.Profiles, candidate, renamed), arms[0], candidate, level, confidence); ok {
+				e.Trace(d.OwnCalls, d.Calls, 0, i+1, renamed)
 				d.Explanations = append(d.Explanations, e)
 			}
 		}

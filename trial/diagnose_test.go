@@ -87,7 +87,7 @@ func TestDiagnose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		arms := []Arm{workingArm("A", 10*time.Millisecond, 4*time.Millisecond, &opened, asItIs),
 			workingArm("B", 20*time.Millisecond, 6*time.Millisecond, &opened, asItIs)}
-		d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design(), nil)
+		d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design(), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func TestDiagnoseDrivesEmptyRoundsAgain(t *testing.T) {
 				}
 			})
 			last := ""
-			d, err := Diagnose(t.Context(), []Arm{arm("A", asItIs), b}, load.Plan{VUs: 4}, design(), func(p Progress) {
+			d, err := Diagnose(t.Context(), []Arm{arm("A", asItIs), b}, load.Plan{VUs: 4}, design(), nil, func(p Progress) {
 				if last = p.Label; p.Done < 0 || p.Done > 1 {
 					t.Errorf("%s: %+v", c.name, p)
 				}
@@ -255,7 +255,7 @@ func TestDiagnoseAtARate(t *testing.T) {
 			operations int64
 			known      bool
 		}{{nil, 4 * 80, true}, {pace.Constant(500), 50, false}} { // in 1.25 ms each, or as many as are due
-			_, p, err := live.sample(t.Context(), session, load.Plan{VUs: 4, Pacer: c.pacer, Duration: 100 * time.Millisecond}, new(symbol.Resolver))
+			_, p, err := live.sample(t.Context(), session, load.Plan{VUs: 4, Pacer: c.pacer, Duration: 100 * time.Millisecond}, new(symbol.Resolver), nil)
 			if err != nil || p.Operations < c.operations-4 || p.Operations > c.operations || (p.Response > 0) != c.known {
 				t.Errorf("%v: %+v, %v; want %d operations", c.pacer, p, err, c.operations)
 			}
@@ -289,7 +289,7 @@ func TestDiagnoseInterrupted(t *testing.T) {
 			workingArm("B", 10*time.Millisecond, 4*time.Millisecond, &opened, asItIs)}
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		d, err := Diagnose(ctx, arms, load.Plan{VUs: 4}, design(), nil)
+		d, err := Diagnose(ctx, arms, load.Plan{VUs: 4}, design(), nil, nil)
 		if !errors.Is(err, ctx.Err()) || d == nil || d.Failed != "it was interrupted" || d.Profiles != nil || opened.Load() != 0 {
 			t.Errorf("%+v, %v; %d samplers are still open", d, err, opened.Load())
 		}
@@ -333,7 +333,7 @@ func TestDiagnoseSaysWhatCannotBeSeen(t *testing.T) {
 			var opened atomic.Int64
 			a := workingArm("A", 10*time.Millisecond, 4*time.Millisecond, &opened, c.change)
 			b := workingArm("B", 10*time.Millisecond, 4*time.Millisecond, &opened, c.change)
-			d, err := Diagnose(t.Context(), []Arm{a, b}, load.Plan{VUs: 4}, design(), nil)
+			d, err := Diagnose(t.Context(), []Arm{a, b}, load.Plan{VUs: 4}, design(), nil, nil)
 			if c.fail != "" {
 				if err != nil || d.Profiles != nil || !strings.Contains(d.Failed, ": "+c.fail) {
 					t.Errorf("%s: %+v, %v", c.name, d, err)

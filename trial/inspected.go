@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -139,7 +140,7 @@ func (l *Live) driveWhile(ctx context.Context, s *load.Session, plan load.Plan, 
 
 // profileItself drives the live arm by the plan while its program takes a CPU profile of itself, which also
 // says how much CPU time it used. The error is a *perf.UnavailableError if the program takes none.
-func (l *Live) profileItself(ctx context.Context, s *load.Session, plan load.Plan) (Cell, why.Profile, error) {
+func (l *Live) profileItself(ctx context.Context, s *load.Session, plan load.Plan, own *regexp.Regexp) (Cell, why.Profile, error) {
 	unavailable := func(err error) error {
 		return &perf.UnavailableError{Event: perf.CPUTime, Reason: err.Error(), Advice: inspectable}
 	}
@@ -161,7 +162,7 @@ func (l *Live) profileItself(ctx context.Context, s *load.Session, plan load.Pla
 	if err != nil {
 		return cell, why.Profile{}, unavailable(err)
 	}
-	p := why.NewOwnProfile(its, int64(cell.ThroughputPerSec*its.Length.Seconds()))
+	p := why.NewOwnProfile(its, int64(cell.ThroughputPerSec*its.Length.Seconds()), own)
 	if plan.Pacer == nil {
 		p.Response = time.Duration(p.Operations) * cell.Response.Mean()
 	}

@@ -123,5 +123,5 @@ func spun(t *testing.T, program string) Profile {
 		t.Fatal(err)
 	}
 	const cpu = time.Second // whatever it was: shares are looked at
-	return NewProfile(Resolve(samples, new(symbol.Resolver)), time.Duration(samples.Count())*samples.Period, cpu, 1)
+	return NewProfile(Resolve(samples, new(symbol.Resolver)), time.Duration(samples.Count())*samples.Period, cpu, 1, nil)
 }

@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -54,8 +55,9 @@ func Resolve(s *perf.Samples, r *symbol.Resolver) *Samples {
 }
 
 // NewProfile makes the profile of so many operations, which took so much CPU time, out of
-// samples of processes, which used so much CPU time while they were sampled.
-func NewProfile(s *Samples, used, cpu time.Duration, operations int64) Profile {
+// samples of processes, which used so much CPU time while they were sampled. The program's own functions are those whose
+// name or file matches own; nil: those that it does not have from libraries, as far as modules, folders and files show.
+func NewProfile(s *Samples, used, cpu time.Duration, operations int64, own *regexp.Regexp) Profile {
 	p := Profile{Operations: operations, CPU: cpu, Lost: s.Lost}
 	for _, stack := range s.Stacks {
 		p.Samples += stack.Samples
@@ -65,7 +67,7 @@ func NewProfile(s *Samples, used, cpu time.Duration, operations int64) Profile {
 		p.KernelMissing = "what the kernel did was not sampled: " + s.KernelMissing
 		seen = min(1, float64(s.Period)*float64(p.Samples)/max(1, float64(used)))
 	}
-	p.spend(s.Stacks, seen*float64(cpu)/max(1, float64(p.Samples)))
+	p.spend(s.Stacks, seen*float64(cpu)/max(1, float64(p.Samples)), own)
 	missed := func(w Work, f symbol.Frame, share float64) {
 		w.Time = time.Duration(share * float64(cpu))
 		p.Work = append(p.Work, w)
@@ -81,21 +83,22 @@ func NewProfile(s *Samples, used, cpu time.Duration, operations int64) Profile {
 	return p
 }
 
-// NewOwnProfile makes the profile of so many operations out of one that a program took of itself.
-func NewOwnProfile(its *pprof.CPU, operations int64) Profile {
+// NewOwnProfile makes the profile of so many operations out of one that a program took of itself. What own is for is
+// in NewProfile.
+func NewOwnProfile(its *pprof.CPU, operations int64, own *regexp.Regexp) Profile {
 	p := Profile{Operations: operations, CPU: its.Time}
 	stacks := make([]Stack, len(its.Stacks))
 	for i, s := range its.Stacks {
 		stacks[i] = Stack{Frames: s.Frames, Samples: s.Samples}
 		p.Samples += s.Samples
 	}
-	p.spend(stacks, float64(p.CPU)/max(1, float64(p.Samples)))
+	p.spend(stacks, float64(p.CPU)/max(1, float64(p.Samples)), own)
 	p.sort()
 	return p
 }
 
 // spend distributes CPU time by stacks; each sample is worth so many ns.
-func (p *Profile) spend(stacks []Stack, each float64) {
+func (p *Profile) spend(stacks []Stack, each float64, own *regexp.Regexp) {
 	spentOn, functions := map[Work]float64{}, map[string]float64{}
 	of := map[string]Origin{}
 	for _, stack := range stacks {
@@ -106,7 +109,7 @@ func (p *Profile) spend(stacks []Stack, each float64) {
 		}
 		for _, f := range stack.Frames {
 			if _, known := of[f.String()]; !known {
-				of[f.String()] = originOf(f)
+				of[f.String()] = originOf(f, own)
 			}
 		}
 		stack.Time = time.Duration(spent)

@@ -64,7 +64,7 @@ func TestNewProfile(t *testing.T) {
 	samples := perf.Samples{Period: time.Millisecond, Lost: 2, Dropped: 1, Processes: []perf.Process{
 		{PID: os.Getpid(), Stacks: []perf.Stack{{User: []uint64{1}, Count: 20}, {User: []uint64{1, 2}, Count: 10}}},
 	}}
-	p := NewProfile(Resolve(&samples, new(symbol.Resolver)), 60*time.Millisecond, 45*time.Millisecond, 9)
+	p := NewProfile(Resolve(&samples, new(symbol.Resolver)), 60*time.Millisecond, 45*time.Millisecond, 9, nil)
 	want := Profile{Operations: 9, CPU: 45 * time.Millisecond, Samples: 30, Lost: 3,
 		Work:      []Work{{Function: unknown, Time: 45 * time.Millisecond}},
 		Functions: []Function{{Name: unknown, Time: 45 * time.Millisecond}},
@@ -74,7 +74,7 @@ func TestNewProfile(t *testing.T) {
 		t.Errorf("%+v, want %+v", p, want)
 	}
 	samples.KernelMissing = &perf.UnavailableError{Reason: "not allowed", Advice: "allow it"}
-	p = NewProfile(Resolve(&samples, new(symbol.Resolver)), 60*time.Millisecond, 45*time.Millisecond, 9)
+	p = NewProfile(Resolve(&samples, new(symbol.Resolver)), 60*time.Millisecond, 45*time.Millisecond, 9, nil)
 	want.KernelMissing = "what the kernel did was not sampled: not allowed: allow it"
 	want.Work = []Work{{Function: unknown, Time: 22500 * time.Microsecond}, {Kind: unseen, Function: unknown, Time: 22500 * time.Microsecond}}
 	want.Functions[0].Time = 22500 * time.Microsecond
@@ -84,7 +84,7 @@ func TestNewProfile(t *testing.T) {
 	if !reflect.DeepEqual(p, want) {
 		t.Errorf("without the kernel %+v, want %+v", p, want)
 	}
-	p = NewProfile(&Samples{Period: time.Millisecond}, 0, 5*time.Millisecond, 9)
+	p = NewProfile(&Samples{Period: time.Millisecond}, 0, 5*time.Millisecond, 9, nil)
 	if !reflect.DeepEqual(p.Work, []Work{{Function: unsampled, Time: 5 * time.Millisecond}}) {
 		t.Errorf("without samples %+v", p)
 	}

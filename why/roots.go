@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 const (
@@ -23,10 +24,35 @@ type Root struct {
 	Row // in ns of CPU time per operation, callees included
 	// Only is true for a function that one side does not call.
 	Only bool
+	// Was is its name in the baseline; "": the same.
+	Was string
 	// Callers are the program's own functions that call it, the outermost first.
 	Callers []string
 	// Mostly are the functions of libraries that it calls, in which most of its difference is; none: in itself.
 	Mostly []string
+	// Then is work elsewhere that follows from it.
+	Then []Consequence
+}
+
+// Where says in which of two variants alone it is called, if it is, and what most of its difference is in, as in ", not in
+// A; most of it fmt.Fprintln"; "": neither is known.
+func (r Root) Where(baseline, candidate string) (text string) {
+	switch {
+	case r.Was != "":
+		text = ", " + ShortName(r.Was) + " in " + baseline
+	case r.Only && r.Value > 0:
+		text = ", not in " + baseline
+	case r.Only:
+		text = ", not in " + candidate
+	}
+	if len(r.Mostly) > 0 {
+		names := make([]string, len(r.Mostly))
+		for i, name := range r.Mostly {
+			names[i] = ShortName(name)
+		}
+		text += "; most of it " + strings.Join(names, " and ")
+	}
+	return text
 }
 
 // Roots finds them among the program's own functions that clearly differ, with own calls (OwnCallsOf) of both arms: the
@@ -59,6 +85,7 @@ func Roots(differ []Row, calls []Call, baseline, candidate int) []Root {
 	for i := range roots {
 		t.tell(&roots[i], rows)
 	}
+	roots = slices.DeleteFunc(roots, func(r Root) bool { return r.Only && t.onlyMoved(r.Name) })
 	slices.SortStableFunc(roots, func(a, b Root) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
 	return slices.CompactFunc(roots, func(a, b Root) bool { return a.Name == b.Name }) // two that one caller calls more often
 }
@@ -174,6 +201,24 @@ func (t *tree) tell(r *Root, rows map[string]Row) {
 			r.Mostly = append(r.Mostly, name)
 		}
 	}
+}
+
+// onlyMoved reports whether its callers have lost by themselves what a function has that one side alone calls: it is
+// inlined in the other.
+func (t *tree) onlyMoved(function string) bool {
+	lost, seen := 0.0, map[int]bool{}
+	for _, i := range t.at[function] {
+		if up := t.up[i]; up > 0 && !seen[up] {
+			seen[up] = true
+			lost -= t.deltaAt(up)
+			for call, above := range t.up {
+				if above == up {
+					lost += t.deltaAt(call)
+				}
+			}
+		}
+	}
+	return lost/t.delta(function) >= within
 }
 
 // leaf reports whether a call is one of a library, which has none below it.

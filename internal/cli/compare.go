@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -81,6 +82,7 @@ type compareOptions struct {
 	Duet  bool   `flag:"duet" words:"drive both commands at the same time, each on its own CPUs and the load generator on others (3 CPUs, Linux)"`
 	Why   bool   `flag:"why" words:"then sample both servers and name what makes the difference (about 45 s more for two)"`
 	Pprof string `flag:"pprof" words:"with --why: *URL* of net/http/pprof in Go servers, with {{addr}} or {{addr.NAME}} (default: http://{{addr}}/debug/pprof/)"`
+	Own   string `flag:"own" words:"with --why: *regexp* of the names or files of functions that are your own (default: all but those of libraries)"`
 	stackFiles
 	watched
 	outlets
@@ -183,7 +185,7 @@ func (a *app) mistakesIn(c *compareFlags, args []string) error {
 	if c.counts() && c.Duet {
 		return errors.New("use either --count, which shows no time, or --duet")
 	}
-	return errors.Join(c.checkRevisions(args), a.checkSubjects(&c.fleetOptions, subjects), c.need(c.Why), c.checkPprof(), c.outlets.check(), a.pins.check("--url", c.URL != ""),
+	return errors.Join(c.checkRevisions(args), a.checkSubjects(&c.fleetOptions, subjects), c.need(c.Why), c.checkPprof(), c.checkOwn(), c.outlets.check(), a.pins.check("--url", c.URL != ""),
 		setting.FlagErrors(c.fleetOptions.check()))
 }
 
@@ -218,6 +220,9 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 	}
 	defer release()
 	o.Seed, o.Duet, o.Why, o.Pprof = e.Parts[0].Design.Seed, duet, c.Why, c.Pprof
+	if c.Own != "" {
+		o.Own = regexp.MustCompile(c.Own)
+	}
 	outline, most := c.outline(a, &e.Parts[0], doc)
 	fmt.Fprintf(a.Err, "compare: %s\n", outline)
 	if c.Why {

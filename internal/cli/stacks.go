@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"contend/experiment"
 	"contend/report"
@@ -41,6 +42,17 @@ func (c *compareFlags) checkPprof() error {
 	}
 	if err := experiment.CheckPprof(c.Pprof); err != nil {
 		return fmt.Errorf("--pprof is %w", err)
+	}
+	return nil
+}
+
+// checkOwn returns what is wrong with the expression that is given for it.
+func (c *compareFlags) checkOwn() error {
+	if c.Own != "" && !c.Why {
+		return errors.New("--own requires --why")
+	}
+	if _, err := regexp.Compile(c.Own); err != nil {
+		return fmt.Errorf("--own is %q; expected a regular expression, such as '^main\\.|/mylib/': %w", c.Own, err)
 	}
 	return nil
 }

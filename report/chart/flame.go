@@ -11,6 +11,7 @@ import (
 type Flame struct {
 	Alt   string
 	Boxes []Box
+	Open  int // the box that the script of the page enlarges at first; 0, if the whole is the first box: none
 }
 
 // A Box is what was called, with all that it called.
@@ -37,7 +38,7 @@ func (f *Flame) SVG() string {
 	}
 	var d drawing
 	d.add(`<svg class="flame" width="100%%" height="%d" role="img" aria-label="%s">`, (depth+1)*boxHeight, html.EscapeString(f.Alt))
-	for _, b := range f.Boxes {
+	for i, b := range f.Boxes {
 		class, much := "c5", math.Abs(b.More)
 		if much >= leastMore {
 			class = "c1"
@@ -45,8 +46,12 @@ func (f *Flame) SVG() string {
 				class = "c0"
 			}
 		}
-		d.add("\n"+`<svg x="%.5g%%" y="%d" width="%.5g%%" height="%d"><title>%s</title><rect class="%s" width="100%%" height="100%%" fill-opacity="%.2g"/>`,
-			100*b.From, b.Depth*boxHeight, 100*b.Wide, boxHeight-1, html.EscapeString(b.Note), class, 0.15+0.55*much)
+		opened := ""
+		if i > 0 && i == f.Open {
+			opened = " data-open"
+		}
+		d.add("\n"+`<svg%s x="%.5g%%" y="%d" width="%.5g%%" height="%d"><title>%s</title><rect class="%s" width="100%%" height="100%%" fill-opacity="%.2g"/>`,
+			opened, 100*b.From, b.Depth*boxHeight, 100*b.Wide, boxHeight-1, html.EscapeString(b.Note), class, 0.15+0.55*much)
 		if b.Wide >= leastNamed {
 			d.add(`<text x="3" y="11">%s</text>`, html.EscapeString(b.Name))
 		}

@@ -1,9 +1,8 @@
 "use strict";
-// A click on a box of a flame graph enlarges it; one on the topmost shows all again.
+// A click on a box of a flame graph enlarges it, as the page does with one when it is loaded; one on the topmost shows all again.
 for (const graph of document.querySelectorAll("svg.flame")) {
   const boxes = [...graph.querySelectorAll("svg")].map(at => ({ at, text: at.querySelector("text"), from: parseFloat(at.getAttribute("x")), wide: parseFloat(at.getAttribute("width")) }));
-  graph.addEventListener("click", event => {
-    const chosen = boxes.find(b => b.at.contains(event.target));
+  const enlarge = chosen => {
     if (!chosen) return;
     const place = x => Math.min(100, Math.max(0, (x - chosen.from) * 100 / chosen.wide));
     for (const b of boxes) {
@@ -18,5 +17,7 @@ for (const graph of document.querySelectorAll("svg.flame")) {
         b.text.textContent = b.at.querySelector("title").textContent.split(": ")[0];
       }
     }
-  });
+  };
+  graph.addEventListener("click", event => enlarge(boxes.find(b => b.at.contains(event.target))));
+  enlarge(boxes.find(b => b.at.dataset.open !== undefined));
 }

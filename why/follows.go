@@ -1,0 +1,85 @@
+package why
+
+import (
+	"cmp"
+	"slices"
+
+	"contend/why/symbol/work"
+)
+
+// follows are kinds of work that others make elsewhere: what allocates makes the collector work, and who waits for
+// locks and channels has goroutines or threads scheduled.
+var follows = map[string][]work.Kind{
+	string(work.Collection): {work.Allocation},
+	string(work.Scheduling): {work.Locks, work.Channels},
+}
+
+// A Consequence is a row of work that is mostly due to a root.
+type Consequence struct {
+	Row
+	// Of is the kind of work that it follows, and Share how much of the difference in that is under the root, 0 to 1.
+	Of    work.Kind
+	Share float64
+}
+
+// Trace sets the Roots, with own calls (OwnCallsOf) and all calls (CallsOf) of both arms, after profiles of the
+// candidate got other names (As), which all rows get back.
+func (e *Explanation) Trace(own, all []Call, baseline, candidate int, renamed map[string]string) {
+	own = slices.Clone(own)
+	fresh := map[string]string{}
+	for i, c := range own {
+		if former, ok := renamed[c.Function]; ok {
+			own[i].Function, fresh[former] = former, c.Function
+		}
+	}
+	e.Roots = Roots(e.Own, own, baseline, candidate)
+	for i, r := range e.Roots {
+		if name, ok := fresh[r.Name]; ok {
+			e.Roots[i].Name, e.Roots[i].Was = name, r.Name
+		}
+	}
+	for _, rows := range [][]Row{e.Own, e.Functions} {
+		for i, r := range rows {
+			rows[i].Name = cmp.Or(fresh[r.Name], r.Name)
+		}
+	}
+	t := newTree(all, baseline, candidate)
+	for _, row := range e.Rows {
+		for _, kind := range follows[row.Name] {
+			for i := range e.Roots {
+				root := &e.Roots[i]
+				if share := t.shareOf(kind, root.Name, row.Value > 0); share >= within && root.Value*row.Value > 0 {
+					root.Then = append(root.Then, Consequence{row, kind, share})
+				}
+			}
+		}
+	}
+}
+
+// shareOf is how much of the difference in a kind of work is under a function, if there is more of it, or less.
+func (t *tree) shareOf(kind work.Kind, function string, more bool) float64 {
+	all, under := 0.0, 0.0
+	for i, c := range t.calls {
+		if work.Of(c.Function, "") != kind || t.underAny(i, kind) {
+			continue
+		}
+		all += t.deltaAt(i)
+		if t.under(i, function) {
+			under += t.deltaAt(i)
+		}
+	}
+	if all > 0 != more {
+		return 0
+	}
+	return min(1, ratio(under, all))
+}
+
+// underAny reports whether a call is somewhere below one of a kind.
+func (t *tree) underAny(call int, kind work.Kind) bool {
+	for up := t.up[call]; up >= 0; up = t.up[up] {
+		if work.Of(t.calls[up].Function, "") == kind {
+			return true
+		}
+	}
+	return false
+}

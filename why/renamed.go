@@ -1,0 +1,96 @@
+package why
+
+import (
+	"maps"
+	"slices"
+)
+
+// Renamed finds the program's own functions of the candidate that took the place of one of the baseline, with own calls
+// (OwnCallsOf) of both: the only new one under a caller, where it is the only one that is gone, if they call something in
+// common or one of them calls nothing. It returns the baseline's names by the candidate's.
+func Renamed(profiles []Profile, own []Call, baseline, candidate int) map[string]string {
+	t, isOwn := newTree(own, baseline, candidate), map[string]bool{}
+	for _, p := range profiles {
+		for _, f := range p.Functions {
+			isOwn[f.Name] = isOwn[f.Name] || f.Of == Own
+		}
+	}
+	type pair struct{ gone, fresh []string }
+	under := map[string]*pair{}
+	for _, name := range slices.Sorted(maps.Keys(t.at)) {
+		before, after := t.sum(name, 0), t.sum(name, 1)
+		if !isOwn[name] || max(before, after) < ownShare*max(t.ns(0, 0), t.ns(0, 1)) || min(before, after) > 0 {
+			continue
+		}
+		for caller := range t.callers(name) {
+			if under[caller] == nil {
+				under[caller] = new(pair)
+			}
+			if before > 0 {
+				under[caller].gone = append(under[caller].gone, name)
+			} else {
+				under[caller].fresh = append(under[caller].fresh, name)
+			}
+		}
+	}
+	renamed, doubtful := map[string]string{}, map[string]bool{}
+	for _, p := range under {
+		if len(p.gone) != 1 || len(p.fresh) != 1 {
+			for _, name := range p.fresh {
+				doubtful[name] = true
+			}
+			continue
+		}
+		gone, fresh := p.gone[0], p.fresh[0]
+		its, calls := t.callees(gone), t.callees(fresh)
+		common := slices.ContainsFunc(slices.Collect(maps.Keys(its)), func(name string) bool { return calls[name] })
+		if known, ok := renamed[fresh]; ok && known != gone || len(its) > 0 && len(calls) > 0 && !common {
+			doubtful[fresh] = true
+		}
+		renamed[fresh] = gone
+	}
+	maps.DeleteFunc(renamed, func(fresh, _ string) bool { return doubtful[fresh] })
+	return renamed
+}
+
+// callers are the own functions that call one directly.
+func (t *tree) callers(function string) map[string]bool {
+	names := map[string]bool{}
+	for _, i := range t.at[function] {
+		if t.up[i] >= 0 {
+			names[t.calls[t.up[i]].Function] = true
+		}
+	}
+	return names
+}
+
+// callees are the functions that one calls directly.
+func (t *tree) callees(function string) map[string]bool {
+	names := map[string]bool{}
+	for i, c := range t.calls {
+		if t.up[i] >= 0 && t.calls[t.up[i]].Function == function && c.Function != function {
+			names[c.Function] = true
+		}
+	}
+	return names
+}
+
+// As gives functions other names: those of the candidate that of the baseline's, so that they are compared with these.
+func As(profiles []Profile, candidate string, renamed map[string]string) []Profile {
+	if len(renamed) == 0 {
+		return profiles
+	}
+	list := slices.Clone(profiles)
+	for i, p := range list {
+		if p.Arm != candidate {
+			continue
+		}
+		list[i].Functions = slices.Clone(p.Functions)
+		for n, f := range p.Functions {
+			if former, ok := renamed[f.Name]; ok {
+				list[i].Functions[n].Name = former
+			}
+		}
+	}
+	return list
+}
