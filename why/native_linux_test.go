@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,10 @@ func TestNativePrograms(t *testing.T) {
 		pointer = "-fno-omit-frame-pointer "
 	)
 	cc, objcopy := testenv.Program(t, "cc"), testenv.Program(t, "objcopy")
-	callers := []string{"outer", "main"}
+	callers, first := []string{"outer", "main"}, []string(nil)
+	if runtime.GOARCH == "amd64" { // where a function without a frame has on top of the stack who called it
+		callers, first = append(callers, "relay"), []string{"relay"}
+	}
 	for _, tt := range []struct {
 		flags    string // of the compiler
 		change   string // of the symbols
@@ -34,7 +38,7 @@ func TestNativePrograms(t *testing.T) {
 		{pointer + "-no-pie", "", "spin", "burn", callers},
 		{pointer + "-static", "", "spin", "burn", callers},
 		{pointer + "-static-pie", "", "spin", "burn", callers},
-		{"-fomit-frame-pointer", "", "spin", "burn", nil},
+		{"-fomit-frame-pointer", "", "spin", "burn", first},
 		{"-s", "", "spin", "[unknown] in spin", nil},
 		{"-s -static", "", "spin", "[unknown] in spin", nil},
 		{pointer, "--redefine-sym=burn=" + red + "burn", "spin", "�[31mburn", callers},
@@ -69,7 +73,7 @@ func TestNativePrograms(t *testing.T) {
 				}
 			}
 			for name, spent := range called {
-				if name != tt.function && name != "relay" && !slices.Contains(callers, name) && !strings.HasPrefix(name, "[unknown]") && !strings.HasPrefix(name, "__libc_start") && spent > own-most {
+				if name != tt.function && !slices.Contains(callers, name) && !strings.HasPrefix(name, "[unknown]") && !strings.HasPrefix(name, "__libc_start") && spent > own-most {
 					t.Errorf("%s had %v of %v, which it did not", name, spent, own)
 				}
 			}

@@ -128,6 +128,7 @@ func (p *Profile) spend(stacks []Stack, each float64, own *regexp.Regexp) {
 // resolve names the addresses of a process's stacks, which were taken since a time.
 func resolve(r *symbol.Resolver, p perf.Process, since time.Time) []Stack {
 	var user, kernel places
+	p.Stacks = withFirstCallers(r, p, since)
 	for _, s := range p.Stacks {
 		user.add(s.User)
 		kernel.add(s.Kernel)
@@ -139,6 +140,25 @@ func resolve(r *symbol.Resolver, p perf.Process, since time.Time) []Stack {
 	stacks := make([]Stack, len(p.Stacks))
 	for i, s := range p.Stacks {
 		stacks[i] = Stack{Frames: append(kernel.of(s.Kernel), user.of(s.User)...), Samples: int64(s.Count)}
+	}
+	return stacks
+}
+
+// withFirstCallers are the stacks of a process with the first callers of functions without a frame, such as memset, or
+// without one yet.
+func withFirstCallers(r *symbol.Resolver, p perf.Process, since time.Time) []perf.Stack {
+	var returns []symbol.Return
+	var of []int
+	for i, s := range p.Stacks {
+		if s.Top != 0 && len(s.User) > 0 && (len(s.User) == 1 || s.User[1] != s.Top) {
+			returns, of = append(returns, symbol.Return{To: s.Top, From: s.User[0]}), append(of, i)
+		}
+	}
+	stacks := slices.Clone(p.Stacks)
+	for n, is := range r.Called(p.PID, p.Maps, returns, since) {
+		if i := of[n]; is {
+			stacks[i].User = slices.Insert(slices.Clone(stacks[i].User), 1, returns[n].To)
+		}
 	}
 	return stacks
 }

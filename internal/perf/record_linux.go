@@ -10,7 +10,10 @@ import (
 
 // sampleType is what the kernel is asked to write of a sample; in other records process,
 // thread and time come last.
-const sampleType = unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN
+const sampleType = unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN | unix.PERF_SAMPLE_STACK_USER
+
+// stackSize is how much of the user's stack a sample has, in bytes.
+const stackSize = 8
 
 // A record is what the kernel says happened (perf_event_open(2), "MMAP layout"). What
 // concerns other kinds of records is zero.
@@ -19,6 +22,7 @@ type record struct {
 	pid, tid int
 	time     uint64 // in ns, of CLOCK_MONOTONIC
 	chain    []byte // of a sample: where it was, and markers, of 8 bytes each
+	top      uint64 // of a sample: the word on top of the user's stack; 0: none
 	mapping  Map    // of MMAP2, without its PID
 	parent   int    // of FORK and EXIT: the parent's process
 	exec     bool   // of COMM: the process runs another program
@@ -61,6 +65,7 @@ func (c *cursor) record(kind uint32, misc uint16) record {
 		if r.chain = c.chain(); len(r.chain) == 0 {
 			r.chain = append(context(misc), ip...)
 		}
+		r.top = c.top()
 		return r
 	}
 	const trailer = 4 + 4 + 8 // who wrote it, and when
@@ -91,6 +96,18 @@ func (c *cursor) chain() []byte {
 		return nil
 	}
 	return c.take(8 * int(n))
+}
+
+// top reads what a sample has of the stack. The kernel writes how much was asked for, so many bytes, and how many of them are
+// of the stack; or 0 alone, if there is none.
+func (c *cursor) top() (word uint64) {
+	if len(c.rest) == 0 || c.u64() != stackSize {
+		return 0
+	}
+	if word = c.u64(); c.u64() < stackSize {
+		return 0
+	}
+	return word
 }
 
 // context is the marker of a chain for where the header says that a sample was taken.
@@ -135,7 +152,8 @@ func (c *cursor) take(n int) []byte {
 }
 
 // stack takes a chain of addresses and markers apart.
-func stack(chain string) (s Stack) {
+func stack(chain string, top uint64) (s Stack) {
+	s.Top = top
 	to := &s.User
 	for c := (cursor{rest: []byte(chain)}); len(c.rest) >= 8; {
 		address := c.u64()

@@ -66,11 +66,12 @@ type Map struct {
 //
 // The kernel keeps kernel.perf_event_max_stack of them. In user space it finds them by
 // frame pointers, which Go and some distributions keep: without them callers are missing
-// or wrong, as is the first caller of a function that has no frame, or none yet. In the
-// kernel the first address is where interrupts were next allowed.
+// or wrong, as is the first caller of a function that has no frame, or none yet, which then
+// may be Top. In the kernel the first address is where interrupts were next allowed.
 type Stack struct {
 	Kernel []uint64 // none: the thread was in user space
 	User   []uint64 // none: it has no user space
+	Top    uint64   // the word on top of the stack in user space, if it is the address of code; 0: it is not
 	Count  uint64
 }
 

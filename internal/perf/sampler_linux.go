@@ -72,7 +72,7 @@ func (s *Sampler) openGroup(thread int) (g group, err error) {
 		}
 	}()
 	attr := softwareEvent(unix.PERF_COUNT_SW_CPU_CLOCK, s.missing == nil)
-	attr.Sample, attr.Sample_type = uint64(s.hz), sampleType
+	attr.Sample, attr.Sample_type, attr.Sample_stack_user = uint64(s.hz), sampleType, stackSize
 	attr.Bits |= unix.PerfBitInherit | unix.PerfBitFreq | unix.PerfBitSampleIDAll |
 		unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask
 	for _, r := range s.rings {

@@ -34,7 +34,13 @@ type image struct {
 	pid    int
 	maps   []Map // without their PID; shared with the process that forked it
 	seenAt uint64
-	counts map[string]uint64 // by chain
+	counts map[place]uint64
+}
+
+// A place is where a sample was taken.
+type place struct {
+	chain string
+	top   uint64 // of a Stack
 }
 
 func newTally(look func(pid int) ([]Map, uint64)) *tally {
@@ -45,7 +51,7 @@ func newTally(look func(pid int) ([]Map, uint64)) *tally {
 func (t *tally) add(r record) {
 	switch r.kind {
 	case unix.PERF_RECORD_SAMPLE:
-		t.count(t.of(r.pid), r.chain)
+		t.count(t.of(r.pid), r.chain, r.top)
 	case unix.PERF_RECORD_MMAP2:
 		t.mapped(t.of(r.pid), r.mapping)
 	case unix.PERF_RECORD_COMM:
@@ -93,8 +99,11 @@ func (t *tally) exec(r record) {
 	t.begin(r.pid, nil)
 }
 
-func (t *tally) count(i *image, chain []byte) {
-	if _, known := i.counts[string(chain)]; !known {
+func (t *tally) count(i *image, chain []byte, top uint64) {
+	if !slices.ContainsFunc(i.maps, func(m Map) bool { return m.Start <= top && top < m.End }) {
+		top = 0
+	}
+	if _, known := i.counts[place{string(chain), top}]; !known {
 		if t.stacks == t.maxStacks {
 			t.samples.Dropped++
 			return
@@ -102,10 +111,10 @@ func (t *tally) count(i *image, chain []byte) {
 		t.stacks++
 	}
 	if i.counts == nil {
-		i.counts = map[string]uint64{}
+		i.counts = map[place]uint64{}
 		t.sampled = append(t.sampled, i)
 	}
-	i.counts[string(chain)]++
+	i.counts[place{string(chain), top}]++
 }
 
 // mapped adds a mapping. Where another file lay, the addresses change their meaning, so
@@ -163,9 +172,9 @@ func (t *tally) result() *Samples {
 		for n := range p.Maps {
 			p.Maps[n].PID = i.pid
 		}
-		for _, chain := range slices.Sorted(maps.Keys(i.counts)) {
-			found := stack(chain)
-			found.Count = i.counts[chain]
+		for _, at := range slices.SortedFunc(maps.Keys(i.counts), func(a, b place) int { return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(a.top, b.top)) }) {
+			found := stack(at.chain, at.top)
+			found.Count = i.counts[at]
 			p.Stacks = append(p.Stacks, found)
 		}
 		slices.SortStableFunc(p.Stacks, func(a, b Stack) int { return cmp.Compare(b.Count, a.Count) })

@@ -131,6 +131,20 @@ func TestTally(t *testing.T) {
 	}
 }
 
+// What is on top of the stack tells stacks apart if it is code.
+func TestTopOfTheStack(t *testing.T) {
+	tally := newTally(func(int) ([]Map, uint64) { return []Map{file(1, 1, 0x1000, 0x2000)}, 100 })
+	for _, top := range []uint64{0x1800, 5, 6, 0x2000, 0x1900, 0x1800} {
+		r := sampled(1, 0x1001)
+		r.top = top
+		tally.add(r)
+	}
+	want := []Stack{{User: []uint64{0x1001}, Count: 3}, {User: []uint64{0x1001}, Top: 0x1800, Count: 2}, {User: []uint64{0x1001}, Top: 0x1900, Count: 1}}
+	if got := tally.result().Processes[0].Stacks; !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 // No more stacks are kept than are allowed, of all processes together, and what is known
 // is counted nevertheless.
 func TestTallyIsBounded(t *testing.T) {

@@ -87,22 +87,50 @@ func (m *module) isCode() bool { return m != nil && len(m.loads) > 0 }
 // frames returns the function at an offset of the file, after the functions inlined there, the
 // innermost first. Without a package of its own it gets the name of the file.
 func (m *module) frames(offset uint64, in Frame) []Frame {
-	for _, load := range m.loads {
-		if offset < load.Off || offset-load.Off >= load.Filesz {
-			continue
-		}
-		addr := load.Vaddr + (offset - load.Off)
-		if frames := m.goFrames(addr, in); frames != nil {
-			return frames
-		}
-		if name, ok := m.symbols.at(addr); ok {
-			return append(m.inlinedFrames(addr, in), in.of(demangled(name)))
-		} else if slices.ContainsFunc(m.plt, func(s *elf.Section) bool { return s.Addr <= addr && addr-s.Addr < s.Size }) {
-			in.Function = "[plt]"
-		}
-		break
+	addr := m.virtual(offset)
+	if addr == 0 {
+		return []Frame{in}
+	}
+	if frames := m.goFrames(addr, in); frames != nil {
+		return frames
+	}
+	if name, ok := m.symbols.at(addr); ok {
+		return append(m.inlinedFrames(addr, in), in.of(demangled(name)))
+	}
+	if m.jumps(addr) {
+		in.Function = "[plt]"
 	}
 	return []Frame{in}
+}
+
+// virtual is the address that the file itself gives to an offset in its code; 0: it is not in its code.
+func (m *module) virtual(offset uint64) uint64 {
+	for _, load := range m.loads {
+		if offset >= load.Off && offset-load.Off < load.Filesz {
+			return load.Vaddr + (offset - load.Off)
+		}
+	}
+	return 0
+}
+
+// jumps reports whether a jump to a function of another file is at an address.
+func (m *module) jumps(addr uint64) bool {
+	return slices.ContainsFunc(m.plt, func(s *elf.Section) bool { return s.Addr <= addr && addr-s.Addr < s.Size })
+}
+
+// entry is where the function that contains an address begins; 0: it is not known.
+func (m *module) entry(addr uint64) uint64 {
+	if m.golang != nil {
+		if f := m.golang.PCToFunc(addr); f != nil {
+			return f.Entry
+		}
+	}
+	if m.symbols != nil {
+		if i, ok := m.symbols.layers.top(addr); ok {
+			return m.symbols.spans[i].start
+		}
+	}
+	return 0
 }
 
 // inlinedFrames are the calls of C, C++ and Rust at an address, the innermost first.

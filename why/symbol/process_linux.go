@@ -32,6 +32,9 @@ func openMapped(m perf.Map) (*os.File, error) {
 	return openIf(fmt.Sprintf("%s/map_files/%x-%x", proc, m.Start, m.End), os.Stat, os.OpenFile, isMapped)
 }
 
+// openMemory opens what a process has in its memory.
+func openMemory(pid int) (*os.File, error) { return os.Open(fmt.Sprintf("/proc/%d/mem", pid)) }
+
 // identify says which file an open one is.
 func identify(f *os.File) (fileID, error) {
 	info, err := f.Stat()

@@ -11,6 +11,8 @@ import (
 
 func openMapped(perf.Map) (*os.File, error) { return nil, errors.ErrUnsupported }
 
+func openMemory(int) (*os.File, error) { return nil, errors.ErrUnsupported }
+
 func openDebug(int, string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 func identify(*os.File) (fileID, error) { return fileID{}, errors.ErrUnsupported }

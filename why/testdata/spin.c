@@ -8,7 +8,7 @@ __attribute__((noinline, noclone)) void burn(long n) {
 		sink += n;
 }
 
-// GCC gives functions that call none no frame, so that those that call these are not seen.
+// GCC gives functions that call none no frame.
 __attribute__((noinline, noclone)) void relay(long n) {
 	burn(n);
 	sink++; // the call is not the last thing
