@@ -233,7 +233,7 @@ var rooms = map[string]size{
 	"trial":                {4135, 4270}, // +10: which functions are the program's own is handed on; +5: warm-ups end if connections starve; +20: a server of one connection for tests; +15: servers that starve connections end a comparison; +5: each server has its time to end
 	"usl":                  {695, 425},   // +45, +35: where power peaks
 	"websocket":            {360, 460},
-	"why":                  {4170, 3480}, // +310, +105: inlined calls of C, C++ and Rust, renamed functions, what follows from a function; +400, +90: which function explains a difference, what is the program's own, and what variants share; ranks of kinds of work went
+	"why":                  {4325, 3515}, // +465, +140: callers of functions without a frame, inlined calls of C, C++ and Rust, renamed functions, what follows from a function; +400, +90: which function explains a difference, what is the program's own, and what variants share; ranks of kinds of work went
 }
 
 type goPackage struct {

@@ -71,7 +71,7 @@ func (r *Result) explained() string {
 	lines, roots := r.String(), 0
 	for _, root := range e.Roots {
 		if root.Value > 0 && roots < mostRows {
-			lines += fmt.Sprintf("\n  why: %s  in %s", unit.Signed(root.Value, unit.Duration), why.ShortName(root.Name)+root.Where(e.Baseline, e.Candidate))
+			lines += fmt.Sprintf("\n  why: %s  in %s", unit.Signed(root.Value, unit.Duration), root.What()+root.Where(e.Baseline, e.Candidate))
 			roots++
 		}
 	}

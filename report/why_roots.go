@@ -34,7 +34,7 @@ func rootRows(e why.Explanation) table {
 
 // rootWords name a function, say how sure its difference is, and in what it is.
 func rootWords(e why.Explanation, r why.Root, times unit.Times) string {
-	return fmt.Sprintf("in %s (%s to %s)", shortName(r.Name), unit.Signed(r.Low, times.Amount), times.Signed(r.High)) +
+	return fmt.Sprintf("in %s (%s to %s)", plain.Line(r.What()), unit.Signed(r.Low, times.Amount), times.Signed(r.High)) +
 		plain.Line(r.Where(e.Baseline, e.Candidate))
 }
 

@@ -316,7 +316,8 @@ func (d *Diagnosis) explain(arms []string, levels []int, confidence float64) {
 	d.Explanations = nil
 	for _, level := range levels {
 		for i, candidate := range arms[1:] {
-			renamed := why.Renamed(d.Profiles, d.OwnCalls, 0, i+1)
+			ofBoth := slices.DeleteFunc(slices.Clone(d.Profiles), func(p why.Profile) bool { return p.Arm != arms[0] && p.Arm != candidate })
+			renamed := why.Renamed(ofBoth, candidate, d.OwnCalls, 0, i+1)
 			if e, ok := why.Explain(why.As(d.Profiles, candidate, renamed), arms[0], candidate, level, confidence); ok {
 				e.Trace(d.OwnCalls, d.Calls, 0, i+1, renamed)
 				d.Explanations = append(d.Explanations, e)

@@ -33,6 +33,9 @@ func (e *Explanation) Trace(own, all []Call, baseline, candidate int, renamed ma
 		}
 	}
 	e.Roots = Roots(e.Own, own, baseline, candidate)
+	if len(e.Roots) == 0 {
+		e.Roots = newTree(own, baseline, candidate).calling(e.Functions)
+	}
 	for i, r := range e.Roots {
 		if name, ok := fresh[r.Name]; ok {
 			e.Roots[i].Name, e.Roots[i].Was = name, r.Name

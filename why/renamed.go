@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// Renamed finds the program's own functions of the candidate that took the place of one of the baseline, with own calls
+// Renamed finds the program's own functions of the candidate, an arm, that took the place of one of the baseline, with own calls
 // (OwnCallsOf) of both: the only new one under a caller, where it is the only one that is gone, if they call something in
-// common or one of them calls nothing. It returns the baseline's names by the candidate's.
-func Renamed(profiles []Profile, own []Call, baseline, candidate int) map[string]string {
+// common or one of them calls nothing. It returns the baseline's names by the candidate's, and in the same way that of
+// the program's file or package, if one alone is gone and one is new.
+func Renamed(profiles []Profile, arm string, own []Call, baseline, candidate int) map[string]string {
 	t, isOwn := newTree(own, baseline, candidate), map[string]bool{}
 	for _, p := range profiles {
 		for _, f := range p.Functions {
@@ -50,7 +51,40 @@ func Renamed(profiles []Profile, own []Call, baseline, candidate int) map[string
 		renamed[fresh] = gone
 	}
 	maps.DeleteFunc(renamed, func(fresh, _ string) bool { return doubtful[fresh] })
+	if gone, fresh := packagesOfOne(profiles, arm); len(gone) == 1 && len(fresh) == 1 {
+		renamed[fresh[0]] = gone[0]
+		renamed[unknown+" in "+fresh[0]] = unknown + " in " + gone[0]
+	}
 	return renamed
+}
+
+// packagesOfOne are those that the candidate has not, and those that it alone has.
+func packagesOfOne(profiles []Profile, candidate string) (gone, fresh []string) {
+	has := map[string]*[2]bool{}
+	for _, p := range profiles {
+		for _, one := range p.Packages {
+			if float64(one.Time) < rowShare*float64(p.CPU) {
+				continue
+			}
+			if has[one.Name] == nil {
+				has[one.Name] = new([2]bool)
+			}
+			if p.Arm == candidate {
+				has[one.Name][1] = true
+			} else {
+				has[one.Name][0] = true
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(has)) {
+		switch *has[name] {
+		case [2]bool{true, false}:
+			gone = append(gone, name)
+		case [2]bool{false, true}:
+			fresh = append(fresh, name)
+		}
+	}
+	return gone, fresh
 }
 
 // callers are the own functions that call one directly.
@@ -85,7 +119,12 @@ func As(profiles []Profile, candidate string, renamed map[string]string) []Profi
 		if p.Arm != candidate {
 			continue
 		}
-		list[i].Functions = slices.Clone(p.Functions)
+		list[i].Functions, list[i].Packages = slices.Clone(p.Functions), slices.Clone(p.Packages)
+		for n, one := range p.Packages {
+			if former, ok := renamed[one.Name]; ok {
+				list[i].Packages[n].Name = former
+			}
+		}
 		for n, f := range p.Functions {
 			if former, ok := renamed[f.Name]; ok {
 				list[i].Functions[n].Name = former

@@ -24,6 +24,8 @@ type Root struct {
 	Row // in ns of CPU time per operation, callees included
 	// Only is true for a function that one side does not call.
 	Only bool
+	// Callee is a function of a library that it calls, if the figures are those of this one; "": they are its own.
+	Callee string
 	// Was is its name in the baseline; "": the same.
 	Was string
 	// Callers are the program's own functions that call it, the outermost first.
@@ -32,6 +34,14 @@ type Root struct {
 	Mostly []string
 	// Then is work elsewhere that follows from it.
 	Then []Consequence
+}
+
+// What names it, and its Callee.
+func (r Root) What() string {
+	if r.Callee != "" {
+		return ShortName(r.Callee) + " called by " + ShortName(r.Name)
+	}
+	return ShortName(r.Name)
 }
 
 // Where says in which of two variants alone it is called, if it is, and what most of its difference is in, as in ", not in
@@ -201,6 +211,29 @@ func (t *tree) tell(r *Root, rows map[string]Row) {
 			r.Mostly = append(r.Mostly, name)
 		}
 	}
+}
+
+// calling are own functions that call one of a library which clearly differs, mostly from there; of each that with the
+// greatest difference.
+func (t *tree) calling(differ []Row) (roots []Root) {
+	for _, r := range differ {
+		callers := map[string]float64{}
+		for _, i := range t.at[r.Name] {
+			if t.leaf(i) && t.up[i] > 0 {
+				callers[t.calls[t.up[i]].Function] += t.deltaAt(i)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(callers)) {
+			if callers[name]/r.Value >= within && !slices.ContainsFunc(roots, func(r Root) bool { return r.Name == name }) {
+				root := Root{Row: r, Callee: r.Name}
+				root.Name = name
+				t.tell(&root, nil)
+				root.Mostly = nil
+				roots = append(roots, root)
+			}
+		}
+	}
+	return roots
 }
 
 // onlyMoved reports whether its callers have lost by themselves what a function has that one side alone calls: it is

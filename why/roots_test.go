@@ -152,6 +152,27 @@ func TestIsOwn(t *testing.T) {
 	}
 }
 
+// Where no own function clearly differs, those are named that call one of a library which does.
+func TestCalling(t *testing.T) {
+	own := drawn(`
+all 100 101
+  main.serve 100 101
+    main.respond 50 51
+      runtime.makeslice 1 5
+      bytes.growSlice 4 1
+    main.read 20 20
+      fmt.Sprint 5 7
+    main.write 20 20
+      fmt.Sprint 5 7`)
+	differ := func(name string, value float64) Row { return Row{Name: name, Shift: stat.Shift{Value: value}} }
+	e := Explanation{Functions: []Row{differ("runtime.makeslice", 4), differ("fmt.Sprint", 4), differ("bytes.growSlice", -3), differ("runtime.scanObject", 2)}}
+	e.Trace(own, nil, 0, 1, nil)
+	if len(e.Roots) != 1 || e.Roots[0].Name != "main.respond" || e.Roots[0].What() != "runtime.makeslice called by main.respond" || e.Roots[0].Value != 4 ||
+		strings.Join(e.Roots[0].Callers, " ") != "main.serve" {
+		t.Errorf("%+v", e.Roots)
+	}
+}
+
 // A function that took the place of another is compared with it, if nothing else could have.
 func TestRenamed(t *testing.T) {
 	for _, tt := range []struct{ name, calls, want string }{
@@ -168,7 +189,7 @@ func TestRenamed(t *testing.T) {
 				p.Functions = append(p.Functions, Function{Name: c.Function, Of: Own})
 			}
 		}
-		got, renamed := []string{}, Renamed([]Profile{p}, calls, 0, 1)
+		got, renamed := []string{}, Renamed([]Profile{p}, "B", calls, 0, 1)
 		for fresh, former := range renamed {
 			got = append(got, fresh+" of "+former)
 		}
@@ -178,6 +199,20 @@ func TestRenamed(t *testing.T) {
 		if as := As([]Profile{p}, "B", renamed)[0]; tt.want != "" && (as.Functions[2].Name != "main.age" || p.Functions[2].Name != "main.ageText") {
 			t.Errorf("%s: functions are %v, were %v", tt.name, as.Functions, p.Functions)
 		}
+	}
+	profile := func(arm string, packages ...string) Profile {
+		p := Profile{Arm: arm, CPU: 100}
+		for _, name := range packages {
+			p.Packages = append(p.Packages, Package{Name: name, Time: 50})
+		}
+		return p
+	}
+	files := Renamed([]Profile{profile("A", "old", "libc.so.6"), profile("B", "libc.so.6", "new")}, "B", drawn("all 100 100"), 0, 1)
+	if len(files) != 2 || files["new"] != "old" || files["[unknown] in new"] != "[unknown] in old" {
+		t.Errorf("of files: %v", files)
+	}
+	if files := Renamed([]Profile{profile("A", "old"), profile("B", "old", "lib.so", "new")}, "B", drawn("all 100 100"), 0, 1); len(files) > 0 {
+		t.Errorf("none is gone, two are new: %v", files)
 	}
 	e := Explanation{Own: []Row{{Name: "main.age", Shift: stat.Shift{Value: 5}}}}
 	e.Trace(drawn("all 100 105\n  main.age 5 0\n  main.ageText 0 10"), nil, 0, 1, map[string]string{"main.ageText": "main.age"})

@@ -25,7 +25,7 @@ const MostRounds = 15
 const (
 	// certainty is how many times smaller the level of all that is named is than that of the figures: a name sends
 	// somebody to a place in the code. Of this level the length of waiting has a fifth, its places two, as ranks need
-	// more of it, kinds of work one, and functions one.
+	// more of it, kinds of work one, and functions one, half of it the program's own.
 	certainty = 5
 	// ownShare is the least share of either arm's CPU time for a function of the program's own to be examined: it has
 	// fewer than kinds of work there are. A convention.
@@ -183,9 +183,9 @@ func Explain(profiles []Profile, baseline, candidate string, concurrency int, co
 	for i := range e.Rows {
 		e.Rows[i].describe(pairs)
 	}
-	own := c.sampled(Profile.own, ownShare, 1-fifth)
+	own := c.sampled(Profile.own, ownShare, 1-fifth/2)
 	e.Own, e.OwnLooked = differing(own), len(own)
-	e.Functions = differing(c.sampled(Profile.functions, rowShare, 1-fifth))
+	e.Functions = differing(c.sampled(Profile.functions, rowShare, 1-fifth/2))
 	e.Packages = withoutRepeats(differing(c.sampled(Profile.packages, rowShare, 1-fifth)))
 	e.compareCounts(pairs, confidence)
 	e.snapshots(pairs, longer, confidence)

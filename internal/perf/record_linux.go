@@ -99,7 +99,7 @@ func (c *cursor) chain() []byte {
 }
 
 // top reads what a sample has of the stack. The kernel writes how much was asked for, so many bytes, and how many of them are
-// of the stack; or 0 alone, if there is none.
+// of the stack; or 0 alone, for a thread without one.
 func (c *cursor) top() (word uint64) {
 	if len(c.rest) == 0 || c.u64() != stackSize {
 		return 0
