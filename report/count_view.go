@@ -81,26 +81,6 @@ func (c counting) within(rows []count.Row) (one string) {
 	return one
 }
 
-// instructions is by how many counted instructions a function of a comparison differs with what it calls, as far as
-// sampled stacks show it; "": none were counted, or its have not clearly changed.
-func (d *Document) instructions(of Comparison, function string) string {
-	sum := 0.0
-	for _, c := range d.counted() {
-		if c.of.Place != of.Place || c.Candidate != of.Candidate {
-			continue
-		}
-		for _, r := range slices.Concat(c.Rows, c.Runtime) {
-			if r.Name == function || slices.Contains(c.under(r), function) {
-				sum += r.Value
-			}
-		}
-	}
-	if sum == 0 {
-		return ""
-	}
-	return " (" + signedAmount(sum) + " counted instructions)"
-}
-
 const (
 	// mostNamed are the functions in the first line, and mostCounted the rows on a page.
 	mostNamed   = 3

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"contend/internal/unit"
 	"contend/report/plain"
@@ -52,4 +53,36 @@ func paths(e why.Explanation) table {
 		t.rows = append(t.rows, []string{path + shortName(r.Name)})
 	}
 	return t
+}
+
+// instructions is by how many counted instructions a function of a comparison differs with what it calls, as far as
+// sampled stacks show it; "": none were counted, or its have not clearly changed.
+func (d *Document) instructions(of Comparison, function string) string {
+	sum := 0.0
+	for _, c := range d.counted() {
+		if c.of.Place != of.Place || c.Candidate != of.Candidate {
+			continue
+		}
+		for _, r := range slices.Concat(c.Rows, c.Runtime) {
+			if r.Name == function || slices.Contains(c.under(r), function) {
+				sum += r.Value
+			}
+		}
+	}
+	if sum == 0 {
+		return ""
+	}
+	return " (" + signedAmount(sum) + " counted instructions)"
+}
+
+// ownFunctions writes those of the program itself that differ, and how those that explain it are called.
+func (v *view) ownFunctions(e why.Explanation) {
+	if len(e.Own) > 0 {
+		v.say("Functions of the program itself that differ, callees included, of %d that were looked at:", e.OwnLooked)
+		v.table(whyTable(e, "function", e.Own))
+	}
+	if t := paths(e); len(t.rows) > 0 {
+		v.say("How the functions that explain it are called:")
+		v.table(t)
+	}
 }

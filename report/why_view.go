@@ -36,14 +36,7 @@ func (d *Document) diagnosed(v *view, at Place) {
 					plural(e.Rounds, "round"), wereLooked(e.Looked), unit.Percent(1-float64(e.Looked)*e.Rows[0].Level), workTimes(e).Signed(e.Unnamed()))
 				v.table(whyTable(e, "work", e.Rows))
 			}
-			if len(e.Own) > 0 {
-				v.say("Functions of the program itself that differ, callees included, of %d that were looked at:", e.OwnLooked)
-				v.table(whyTable(e, "function", e.Own))
-			}
-			if t := paths(e); len(t.rows) > 0 {
-				v.say("How the functions that explain it are called:")
-				v.table(t)
-			}
+			v.ownFunctions(e)
 			if len(e.Functions) > 0 {
 				v.say("Functions that differ, callees included; one may contain another:")
 				v.table(whyTable(e, "function", e.Functions))
