@@ -119,13 +119,17 @@ func freeAddrs(host string, names []string) (map[string]string, error) {
 	return addrs, nil
 }
 
+// ownHost is an address of the loopback that nobody else has, as good as certainly.
+func ownHost() netip.Addr {
+	return netip.AddrFrom4([4]byte{127, byte(1 + rand.IntN(254)), byte(rand.IntN(256)), byte(1 + rand.IntN(254))})
+}
+
 // ownAddr returns a loopback address that nobody else has just then, with a port
 // that is free there.
 func ownAddr(port int) (string, error) {
 	var failed error
 	for range 10 {
-		own := netip.AddrFrom4([4]byte{127, byte(1 + rand.IntN(254)), byte(rand.IntN(256)), byte(1 + rand.IntN(254))})
-		addr := netip.AddrPortFrom(own, uint16(port)).String()
+		addr := netip.AddrPortFrom(ownHost(), uint16(port)).String()
 		listener, err := net.Listen("tcp", addr)
 		if err == nil {
 			return addr, listener.Close()

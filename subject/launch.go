@@ -68,7 +68,7 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 		return nil, err
 	}
 	var handover *rebind.Handover
-	if cfg.Port != 0 {
+	if cfg.moves() {
 		if handover, err = rebind.NewHandover(); err != nil {
 			return nil, err
 		}
@@ -92,15 +92,28 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 		stderr:      tail{watch: watch},
 		done:        make(chan struct{}),
 	}
+	if handover != nil {
+		s.own = netip.MustParseAddrPort(addrs[""]).Addr()
+	}
 	launched := make(chan error, 1)
 	go s.live(launched)
 	if err := <-launched; err != nil {
 		<-s.done
 		return nil, notStarted(err)
 	}
-	timeout := cmp.Or(cfg.StartTimeout, DefaultStartTimeout)
-	return s, s.becomeReady(ctx, timeout, cfg.Ready.probes(addrs, watch, s.container != nil, cfg.said(addrs)))
+	return s, s.becomeReady(ctx, cmp.Or(cfg.StartTimeout, DefaultStartTimeout), s.probes(cfg, watch))
 }
+
+// probes are what has to hold until the subject is ready.
+func (s *Subject) probes(cfg Config, watch *lineWatch) []probe {
+	if s.onlyPORT && len(s.addrs) == 1 && cfg.Ready == (Ready{}) && s.container == nil {
+		return []probe{(&finder{subject: s, several: cfg.AnyPort}).probe}
+	}
+	return cfg.Ready.probes(s.addrs, watch, s.container != nil, cfg.said(s.addrs))
+}
+
+// moves reports whether what the subject binds is moved. A container's binds are its daemon's.
+func (cfg Config) moves() bool { return len(cfg.Rebind) > 0 && runAt(cfg.Command) == 0 }
 
 // notStarted adds to the error of a start which program is missing, if one is.
 func notStarted(err error) error {
@@ -180,7 +193,11 @@ func (cfg Config) insists() string {
 
 // addresses returns the addresses of the names, and of a fixed port.
 func (cfg Config) addresses(names []string) (map[string]string, error) {
-	addrs, err := freeAddrs(cmp.Or(cfg.Host, loopback), names)
+	host := cmp.Or(cfg.Host, loopback)
+	if cfg.moves() && cfg.Port == 0 {
+		host = ownHost().String()
+	}
+	addrs, err := freeAddrs(host, names)
 	switch {
 	case err != nil:
 	case cfg.Port != 0:
@@ -200,7 +217,7 @@ func command(cfg Config, addrs map[string]string) *exec.Cmd {
 		argv = named(argv)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	if cfg.Port != 0 && cfg.there(cmd) { // else a missing program is noticed at once
+	if cfg.moves() && cfg.there(cmd) { // else a missing program is noticed at once
 		cmd = exec.Command(cfg.Rebind[0], slices.Concat(cfg.Rebind[1:], argv)...)
 	}
 	cmd.Dir = cfg.Dir
@@ -283,6 +300,8 @@ func (s *Subject) astray() (found stray) {
 	case len(places) > 0:
 		found.found = append(found.found, "it listens on "+strings.Join(s.saidOf(places, at.Addr()), " and ")+insisted)
 		found.advice = advice
+	default:
+		found.found = append(found.found, s.peers()...)
 	}
 	return found
 }

@@ -22,7 +22,7 @@ func listening(ctx context.Context, addr string) (*Foreign, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := readSockets()
+	all, err := readSockets(parseSockets)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ type socket struct {
 // name is that of the files of processes that have it open.
 func (s socket) name() string { return fmt.Sprintf("socket:[%d]", s.inode) }
 
-// readSockets returns the sockets of this network namespace that listen on TCP.
-func readSockets() ([]socket, error) {
+// readSockets returns the sockets of TCP in this network namespace that are chosen from its tables.
+func readSockets(choose func(table string) ([]socket, error)) ([]socket, error) {
 	var all []socket
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		table, err := os.ReadFile(file)
@@ -95,7 +95,7 @@ func readSockets() ([]socket, error) {
 		if err != nil {
 			return nil, err
 		}
-		found, err := parseSockets(string(table))
+		found, err := choose(string(table))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -104,11 +104,19 @@ func readSockets() ([]socket, error) {
 	return all, nil
 }
 
-// parseSockets reads a table of sockets: a heading, then a line for each, with the
-// local address as field 1, the state as 3, the user as 7 and the inode as 9 (Linux,
-// networking/proc_net_tcp.rst).
-func parseSockets(table string) ([]socket, error) {
-	const listen = "0A"
+// The columns of a table of sockets, and states of these (Linux, networking/proc_net_tcp.rst).
+const (
+	localAddress, remoteAddress = 1, 2
+	connected, connecting       = "01", "02"
+	listens                     = "0A"
+)
+
+// parseSockets reads those that listen.
+func parseSockets(table string) ([]socket, error) { return parseEnds(table, localAddress, listens) }
+
+// parseEnds reads a table of sockets, of those in a state with one of their addresses: a heading, then a line for each,
+// with the state as field 3, the user as 7 and the inode as 9.
+func parseEnds(table string, end int, state string) ([]socket, error) {
 	_, table, _ = strings.Cut(table, "\n")
 	var all []socket
 	for line := range strings.Lines(table) {
@@ -116,10 +124,10 @@ func parseSockets(table string) ([]socket, error) {
 		if len(fields) < 10 {
 			return nil, fmt.Errorf("line %q has fewer than 10 fields", line)
 		}
-		if fields[3] != listen {
+		if fields[3] != state {
 			continue
 		}
-		local, err1 := parseLocal(fields[1])
+		local, err1 := parseLocal(fields[end])
 		owner, err2 := strconv.Atoi(fields[7])
 		inode, err3 := strconv.ParseUint(fields[9], 10, 64)
 		if err := cmp.Or(err1, err2, err3); err != nil {
@@ -181,13 +189,7 @@ func reached(all []socket, address netip.AddrPort) (found []socket) {
 func (s *Subject) listens(address netip.AddrPort) (places []netip.AddrPort, there bool) {
 	var own []socket
 	for range 3 {
-		members, _ := tree(s.PID())
-		sockets, _ := readSockets() // without these nothing is known
-		own = slices.DeleteFunc(sockets, func(one socket) bool {
-			name := map[string]bool{one.name(): true}
-			return !slices.ContainsFunc(members, func(p procfs.ProcStat) bool { return hasOpen(p.PID, name) })
-		})
-		if len(own) > 0 {
+		if own = s.sockets(parseSockets); len(own) > 0 {
 			break
 		}
 	}
@@ -195,6 +197,27 @@ func (s *Subject) listens(address netip.AddrPort) (places []netip.AddrPort, ther
 		places = append(places, one.local)
 	}
 	return places, len(reached(own, address)) > 0
+}
+
+// sockets are those of the tree among what is chosen.
+func (s *Subject) sockets(choose func(table string) ([]socket, error)) []socket {
+	members, _ := tree(s.PID())
+	all, _ := readSockets(choose) // without these nothing is known
+	return slices.DeleteFunc(all, func(one socket) bool {
+		name := map[string]bool{one.name(): true}
+		return !slices.ContainsFunc(members, func(p procfs.ProcStat) bool { return hasOpen(p.PID, name) })
+	})
+}
+
+// peers says where processes of the tree have connections, or wait for them.
+func (s *Subject) peers() (sentences []string) {
+	for _, of := range []struct{ state, does string }{{connecting, "it waits for a connection to "}, {connected, "it has a connection to "}} {
+		for _, one := range s.sockets(func(table string) ([]socket, error) { return parseEnds(table, remoteAddress, of.state) }) {
+			sentences = append(sentences, of.does+one.local.String())
+		}
+	}
+	slices.Sort(sentences)
+	return slices.Compact(sentences)
 }
 
 // forwarders listen for servers in other places: containers, clusters, at the end of tunnels.

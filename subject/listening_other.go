@@ -17,6 +17,8 @@ func listening(context.Context, string) (*Foreign, error) {
 
 func (*Subject) listens(netip.AddrPort) (places []netip.AddrPort, there bool) { return nil, false }
 
+func (*Subject) peers() []string { return nil }
+
 func (*Foreign) sample() (Sample, census, time.Time, error) {
 	return Sample{}, census{}, time.Time{}, errors.ErrUnsupported
 }

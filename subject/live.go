@@ -3,7 +3,6 @@ package subject
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"os/exec"
 	"runtime"
 	"time"
@@ -66,9 +65,8 @@ func (s *Subject) moveBinds(notStarted error) {
 		s.handover.Close()
 	default:
 		s.handover.Started()
-		to := netip.MustParseAddrPort(s.addrs[""]).Addr()
 		go func() {
-			s.unmoved <- s.handover.Serve(to)
+			s.unmoved <- s.handover.Serve(s.own)
 			close(s.unmoved)
 		}()
 	}

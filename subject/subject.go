@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,14 +63,15 @@ type Config struct {
 	// Host is the address of this machine, without a port, on which the addresses handed over are;
 	// empty means 127.0.0.1, which no other machine reaches.
 	Host string
-	// Addressed asks for the default address where no text has a placeholder for it:
-	// PORT is then all that the subject is given of it.
-	Addressed bool
+	// Addressed asks for the default address where no text has a placeholder for it: PORT is then all that the
+	// subject is given of it, and if it listens at another port instead, its address is there (Linux). AnyPort
+	// allows several such ports; the address is then at the first of them, and Listening has all.
+	Addressed, AnyPort bool
 	// Port, if not 0, is one that the subject insists on. What it and its descendants
 	// bind on the loopback or on all addresses they get on a loopback address of
 	// their own, {{addr}} with this port (package rebind), so that several subjects
 	// may have the same port. Rebind is the command that does so and then becomes its
-	// arguments, by rebind.Exec. Linux only.
+	// arguments, by rebind.Exec; without a Port it does so for any port. Linux only.
 	Port   int
 	Rebind []string
 	// At, if not empty, is the address (host:port) that a subject insists on whose binds
@@ -111,6 +113,8 @@ type Subject struct {
 	done        chan struct{}
 	ended       func() error     // cleans up after the process
 	handover    *rebind.Handover // of the listener of its binds; nil: these stay as they are
+	own         netip.Addr       // that its binds are moved to
+	found       bool             // its address is where it was found; written before Start returns
 
 	// mu is held to signal or sample the process, so that it is not reaped, and
 	// its number not given to a stranger, in between.
