@@ -113,6 +113,7 @@ var layers = map[string][]string{
 	"systems/uplink/sink":            {"errkind", "hist", "setting", "internal/cpu", "load", "pace", "systems/uplink/lorawan", "systems/uplink/message", "websocket"},
 	"systems/uplink/router":          {"systems/uplink/lorawan", "systems/uplink/message", "systems/uplink/table", "systems/uplink/queue", "systems/uplink/outbox", "systems/uplink/stream", "systems/uplink/api"},
 	"systems/uplink/demo":            {"subject", "internal/redisserver", "systems/uplink/lorawan", "systems/uplink/message", "systems/uplink/queue", "systems/uplink/api", "systems/uplink/sink"},
+	"discover":                       {"failure", "protocol/grpc", "subject"},
 	"experiment":                     {"count", "errkind", "finding", "internal/perf", "internal/placement", "why/pprof", "internal/rebind", "metric", "setting", "probe", "hist", "stat", "usl", "guard", "pipeline", "load", "subject", "protocol", "protocol/pipe", "trial", "expect", "sweep", "report", "internal/unit"},
 	"fleet":                          {"failure", "finding", "internal/cpu", "internal/perf", "internal/placement", "internal/secret", "why/symbol", "load", "pace", "protocol", "setting", "subject", "trial", "why"},
 	"internal/cli":                   {"..."},
@@ -189,6 +190,7 @@ var rooms = map[string]size{
 	"cmd":                  {15, 0},
 	"count":                {1330, 820}, // +35, +55: what is left, with the lives at full speed; what failed before the time was up; totals of repetitions; +10: how many repetitions there are, which report counted again; +110, +75: two servers are counted at once, a limit ends the whole, words of the simulator are kept apart; +15, +35: what the processor counts, and margins; +10: why no request succeeded; two starts of a server are one
 	"deploy":               {0, 4565},
+	"discover":             {525, 300},
 	"docs":                 {670, 500}, // +0, +30: the words of comments, which internal/cli read only for packages
 	"errkind":              {130, 120},
 	"examples":             {50, 0},

@@ -1,0 +1,117 @@
+package discover
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"contend/failure"
+	"contend/subject"
+)
+
+// A cause is why a program is no server, by what it wrote last.
+type cause struct {
+	sign *regexp.Regexp
+	say  func(found []string) string // what to do; "": it does not apply
+}
+
+// causes are the known ones: the first that applies.
+var causes = []cause{
+	{regexp.MustCompile(`(?im)^.*refused.*$`), needsAnother},
+	{regexp.MustCompile(`(?i)exec format error`), func([]string) string {
+		return "begin the file with a line such as #!/bin/sh, or name what runs it, as in 'python3 server.py'"
+	}},
+	{regexp.MustCompile(`(?i)(?:address already in use|EADDRINUSE)`), func([]string) string {
+		return "end the program that has this port on all addresses (ss -ltnp shows it), or have the server listen at another"
+	}},
+	{regexp.MustCompile(`(?i)(?:permission denied|EACCES).*?:(\d{1,3})\b|:(\d{1,3})\b.*(?:permission denied|EACCES)`), func([]string) string {
+		return "have the server listen at a port from 1024 on, or run contend as a user who may use this one"
+	}},
+	{regexp.MustCompile(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z][A-Z0-9]{4,})\b["'` + "`" + `]?(?: environment variable| env var)?,? (?:is |was |must be |has to be )?(?:not set|unset|required|missing|undefined|empty|set)\b`), func(found []string) string {
+		return fmt.Sprintf("give the server the variable that it wants: --env %s=VALUE", found[1])
+	}},
+	{regexp.MustCompile(`(?im)^\W*usage\b`), func([]string) string {
+		return "give the program the arguments that it wants, in quotes, as in './server -listen {{addr}}'"
+	}},
+}
+
+// services are what usually listens on a port.
+var services = map[string]string{
+	"3306": "MySQL", "4222": "NATS", "5432": "PostgreSQL", "5672": "RabbitMQ", "6379": "Redis", "9092": "Kafka", "9200": "Elasticsearch",
+	"11211": "memcached", "27017": "MongoDB",
+}
+
+// place is an address of a server in a text, the port apart.
+var place = regexp.MustCompile(`([\w.-]+|\[[0-9a-fA-F:]+\])(?::|", port )(\d{2,5})\b`)
+
+// needsAnother says which server a program lacks that was refused a connection; "": the line does not say.
+func needsAnother(line []string) string {
+	found := place.FindAllStringSubmatch(line[0], -1)
+	if found == nil {
+		return ""
+	}
+	at := found[len(found)-1] // others may be times
+	return fmt.Sprintf("start %s at %s:%s, which refused the connection, or tell the program where it is, as by --env NAME=VALUE",
+		cmp.Or(services[at[2]], "the server that it needs"), at[1], at[2])
+}
+
+// explained adds to the error of a program what to do about it.
+func explained(err error) error {
+	f, known := failure.Of(err)
+	if !known {
+		return err
+	}
+	facts := failure.Failure{Advice: f.Advice}
+	if f.Kind == failure.NotReady {
+		facts.Cause, facts.More = "it listens on no TCP port after "+subject.DefaultStartTimeout.String(), f.More
+		facts.Advice = "start it alone, and see where it listens; name its URL if that is on another machine or in a container"
+		if runtime.GOOS != "linux" {
+			facts.Cause = "it does not listen at PORT, and " + runtime.GOOS + " does not tell where else"
+			facts.Advice = "name the URL that it serves, such as http://localhost:8080/"
+		}
+	}
+	last := strings.Join(f.LastWords, "\n")
+	for _, c := range causes {
+		if found := c.sign.FindStringSubmatch(last); found != nil && c.say(found) != "" {
+			facts.Advice = c.say(found)
+			break
+		}
+	}
+	return failure.With(err, facts)
+}
+
+// runnable returns what keeps the program of a command from being started, unless it is missing.
+func runnable(command []string, dir string) error {
+	if word := strings.Join(command[:min(2, len(command))], " "); word == "docker compose" || word == "podman compose" || command[0] == "docker-compose" {
+		return refused("the containers of "+word+" are started by a daemon, where contend does not see them",
+			"compare single containers, as in 'docker run --rm -p {{port}}:80 IMAGE', or start them and give their URLs")
+	}
+	path := command[0]
+	if strings.ContainsRune(path, filepath.Separator) && !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+		if !strings.ContainsRune(path, filepath.Separator) {
+			path = "." + string(filepath.Separator) + path
+		}
+	}
+	if _, err := exec.LookPath(path); errors.Is(err, fs.ErrPermission) {
+		return refused(command[0]+" is not executable", "make it so with chmod +x "+command[0]+", or name what runs it, as in '"+cmp.Or(Runner(path), "sh")+" "+command[0]+"'")
+	}
+	return nil
+}
+
+// refused is the error of a program that is not started.
+func refused(cause, advice string) error {
+	return failure.With(errors.New(cause), failure.Failure{Kind: failure.Other, Cause: cause, Advice: advice})
+}
+
+// runners run files by the ends of their names.
+var runners = map[string]string{".py": "python3", ".js": "node", ".mjs": "node", ".rb": "ruby", ".php": "php", ".pl": "perl", ".jar": "java -jar", ".sh": "sh"}
+
+// Runner is the program that runs files with such a name; "": unknown.
+func Runner(file string) string { return runners[filepath.Ext(file)] }

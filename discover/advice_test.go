@@ -1,0 +1,63 @@
+package discover
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"contend/failure"
+	"contend/internal/testenv"
+)
+
+// What a program wrote last says what it lacks.
+func TestExplained(t *testing.T) {
+	for last, want := range map[string]string{
+		"2026/11/27 20:56:39 dial tcp 127.0.0.1:5432: connect: connection refused":                      "start PostgreSQL at 127.0.0.1:5432",
+		"Error: connect ECONNREFUSED ::1:6379\n    at TCPConnectWrap (node:net:1607:16)":                "start Redis at",
+		`psycopg2.OperationalError: connection to server at "db", port 5432 failed: Connection refused`: "start PostgreSQL at db:5432",
+		"dial tcp [::1]:7777: connect: connection refused":                                              "start the server that it needs at [::1]:7777",
+		"the offer was refused":                                         "",
+		"Usage: server [flags]\n  -listen ADDR":                         "give the program the arguments that it wants",
+		"DATABASE_URL is not set":                                       "--env DATABASE_URL=VALUE",
+		"KeyError: environment variable missing: API_TOKEN must be set": "--env API_TOKEN=VALUE",
+		"listen tcp :8080: bind: address already in use":                "end the program that has this port",
+		"listen tcp :80: bind: permission denied":                       "from 1024 on",
+		"contend: exec format error":                                    "#!/bin/sh",
+		"panic: oh":                                                     "",
+	} {
+		err := failure.With(errors.New("exit status 1"), failure.Failure{Kind: failure.Exited, Cause: "exit status 1", LastWords: strings.Split(last, "\n")})
+		f, _ := failure.Of(explained(err))
+		if !strings.Contains(f.Advice, want) || want == "" && f.Advice != "" || f.Cause != "exit status 1" {
+			t.Errorf("%s: advice %q, want %q", last, f.Advice, want)
+		}
+	}
+	silent, _ := failure.Of(explained(failure.With(errors.New("x"), failure.Failure{Kind: failure.NotReady, Cause: "x", More: "it wrote nothing"})))
+	if silent.Cause != "it listens on no TCP port after 10s" || silent.More != "it wrote nothing" || silent.Advice == "" {
+		t.Errorf("of one that listens nowhere: %+v", silent)
+	}
+}
+
+// What cannot be started, or would start others, is not.
+func TestRunnable(t *testing.T) {
+	file := testenv.Files(t, "server.py", "print()")
+	for _, tt := range []struct {
+		command string
+		want    string // "": nothing
+	}{
+		{file, "server.py is not executable"},
+		{"docker compose up", "started by a daemon"},
+		{"docker-compose up", "started by a daemon"},
+		{"docker run x", ""},
+		{"./none", ""},
+	} {
+		err := runnable(strings.Fields(tt.command), "")
+		if tt.want == "" {
+			testenv.Must(t, err)
+			continue
+		}
+		f, _ := failure.Of(err)
+		if testenv.Says(t, err, tt.want); f.Advice == "" {
+			t.Errorf("%s: no advice", tt.command)
+		}
+	}
+}
