@@ -114,7 +114,7 @@ var layers = map[string][]string{
 	"systems/uplink/router":          {"systems/uplink/lorawan", "systems/uplink/message", "systems/uplink/table", "systems/uplink/queue", "systems/uplink/outbox", "systems/uplink/stream", "systems/uplink/api"},
 	"systems/uplink/demo":            {"subject", "internal/redisserver", "systems/uplink/lorawan", "systems/uplink/message", "systems/uplink/queue", "systems/uplink/api", "systems/uplink/sink"},
 	"discover":                       {"failure", "protocol/grpc", "subject"},
-	"experiment":                     {"count", "errkind", "finding", "internal/perf", "internal/placement", "why/pprof", "internal/rebind", "metric", "setting", "probe", "hist", "stat", "usl", "guard", "pipeline", "load", "subject", "protocol", "protocol/pipe", "trial", "expect", "sweep", "report", "internal/unit"},
+	"experiment":                     {"count", "discover", "errkind", "failure", "finding", "internal/perf", "internal/placement", "why/pprof", "internal/rebind", "metric", "setting", "probe", "hist", "stat", "usl", "guard", "pipeline", "load", "subject", "protocol", "protocol/pipe", "trial", "expect", "sweep", "report", "internal/unit"},
 	"fleet":                          {"failure", "finding", "internal/cpu", "internal/perf", "internal/placement", "internal/secret", "why/symbol", "load", "pace", "protocol", "setting", "subject", "trial", "why"},
 	"internal/cli":                   {"..."},
 	"cmd/contend":                    {"internal/cli"},
@@ -195,13 +195,13 @@ var rooms = map[string]size{
 	"errkind":              {130, 120},
 	"examples":             {50, 0},
 	"expect":               {410, 320},   // +30, +20: amounts as pages print them, and of the metric's unit
-	"experiment":           {3500, 1865}, // +20, +35: how long counting takes, and what is left with a diagnosis; +30, +30: what cannot be counted, and experiments that can, as their files say; +0, +50: who may count instructions
+	"experiment":           {3570, 1865}, // +70, +0: programs that are started once to see what they are; +20, +35: how long counting takes, and what is left with a diagnosis; +30, +30: what cannot be counted, and experiments that can, as their files say; +0, +50: who may count instructions
 	"failure":              {200, 95},
 	"finding":              {425, 180}, // +10: low keep-alive limits, and a late 100 Continue; +15: what makes counts useless, or only totals
 	"guard":                {825, 1215},
 	"h2":                   {1395, 1140},
 	"hist":                 {840, 895},
-	"internal/cli":         {8030, 5275},
+	"internal/cli":         {8310, 5275}, // +280, +0: programs without a URL, which contend finds out, and what would work in a folder
 	"internal/cpu":         {320, 235},
 	"internal/epoll":       {135, 0},
 	"fleet":                {2935, 2090},

@@ -56,6 +56,8 @@ type Document struct {
 	Settle string `json:"settle,omitempty"`
 	// SettleFor is what that command line is for; "": it is advice.
 	SettleFor string `json:"settle_for,omitempty"`
+	// Found is the command line that names all that contend found out of servers; "": it was typed.
+	Found string `json:"found,omitempty"`
 	// Again is the command line that shows the document again; "": that which made it.
 	Again string `json:"-"`
 	// Has reports whether the command that the document is of has a flag, such as --rate or -c; nil: all.

@@ -110,6 +110,9 @@ func (d *Document) screen() *screen {
 		s.first = soFar + s.first
 	}
 	s.trust += d.placed()
+	if d.Found != "" {
+		s.steps = append(s.todo(), Step{"repeat this elsewhere, as in CI, with all that contend found out", d.Found})
+	}
 	return s
 }
 

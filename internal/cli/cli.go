@@ -68,6 +68,7 @@ type app struct {
 	secrets *secret.Book
 	pins    pins       // of the command that runs
 	crew    *crew      // that drives the load; nil: this process does
+	found   bool       // that args name what contend found out of servers
 	live    *page.Live // that shows what is under way; nil: nobody asked for one
 	has     func(command, flag string) bool
 }
@@ -113,7 +114,10 @@ func newRoot(a *app) *cobra.Command {
 	root.InitDefaultCompletionCmd()
 	onlySubcommands(root)
 	if len(args) == 0 {
-		root.RunE = func(*cobra.Command, []string) error { _, err := io.WriteString(s.Out, first); return err }
+		root.RunE = func(*cobra.Command, []string) error {
+			_, err := io.WriteString(s.Out, first+proposed(os.DirFS(".")))
+			return err
+		}
 	}
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
@@ -124,9 +128,10 @@ func newRoot(a *app) *cobra.Command {
 }
 
 // first is what contend prints without arguments: what to do first.
-const first = `contend run http://localhost:8080/    how fast is a running server?
-contend compare http://a/ http://b/   which of two servers is faster, and how certain is that?
-contend sweep http://localhost:8080/  how many connections? With --rate: which rate is sustained?
+const first = `contend compare ./old ./new           which of two servers is faster, and how certain is that?
+contend run ./server                  how fast is a server?
+contend run http://localhost:8080/    and one that runs already?
+contend sweep ./server                how many connections? With --rate: which rate is sustained?
 contend lab                           do five published experiments reproduce here?
 contend help                          list all commands; contend explain WORD explains a word
 `

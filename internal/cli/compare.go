@@ -31,15 +31,20 @@ func newCompare(a *app) *cobra.Command {
 		Long: "Compare the baseline A with one or more candidates (B, C, …). Servers are restarted in every round\n" +
 			"and driven in turns, in short interleaved blocks. The answer is the difference, its confidence\n" +
 			"interval and a verdict; an invalid measurement gets a reason instead.\n\n" +
-			"A and B are URLs, or (with --url) commands that contend starts and stops in every round. {{addr}}\n" +
-			"becomes a free address for each. Servers with a hard-coded port work unchanged: leave {{addr}} out\n" +
-			"and give a loopback URL with that port. On Linux each server then gets its own loopback address; on\n" +
-			"other systems one runs at a time. The port is also in the variable PORT. To run a container, use\n" +
-			"'docker run --rm -p {{port}}:80 image', in the foreground.\n\n" +
+			"A and B are URLs, or programs and commands that contend starts and stops in every round. Without\n" +
+			"--url contend starts each once more, finds out where it listens, whether it speaks HTTP, HTTPS,\n" +
+			"HTTP/2 or gRPC, and what it answers; the page has the command line that says all of this in full.\n\n" +
+			"With --url, {{addr}} becomes a free address for each. The port is also in the variable PORT; on\n" +
+			"Linux a command without {{addr}} that listens elsewhere is found there. Servers with a hard-coded\n" +
+			"port work unchanged: give a loopback URL with that port. On Linux each server then gets its own\n" +
+			"loopback address; on other systems one runs at a time. To run a container, use\n" +
+			"'docker run --rm -p {{port}}:80 image', in the foreground. After -- every argument is a command.\n\n" +
 			"With --revisions, --build builds the program from revisions of the git repository here. {{out}} is\n" +
 			"the path of the program, there and in the commands: one for all revisions, or one for each.\n\n" +
 			"Two result files are compared unpaired; they need 6 rounds each, and the same load and machine.",
-		Example: indent + "contend compare http://localhost:8081/ http://localhost:8082/\n" +
+		Example: indent + "contend compare ./old ./new\n" +
+			indent + "contend compare 'node old.js' 'node new.js'\n" +
+			indent + "contend compare http://localhost:8081/ http://localhost:8082/\n" +
 			indent + "contend compare --url http://{{addr}}/status -c 50 -- './server-a -listen {{addr}}' './server-b -listen {{addr}}'\n" +
 			indent + "contend compare --url http://localhost:8080/ -- './server-a' './server-b'\n" +
 			indent + "contend compare --revisions main,HEAD --build 'go build -trimpath -o {{out}} ./cmd/app' --url http://{{addr}}/ -- '{{out}} -listen {{addr}}'\n" +
@@ -48,8 +53,16 @@ func newCompare(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			mistakes := errors.Join(c.own.read(), c.oneForm())
-			c.spec.url = c.URL
 			args = c.withoutScript(cmd, args)
+			if discovers, err := c.discovers(cmd, args); err != nil || discovers && mistakes != nil {
+				return usage(errors.Join(mistakes, err))
+			} else if discovers {
+				if args, err = a.discoverAll(cmd, c, args); err != nil {
+					return err
+				}
+			}
+			c.spec.url = c.URL
+			mistakes = errors.Join(mistakes, c.checkPort(c.own))
 			if err := a.scriptOptions(cmd.Context(), &c.spec, c.given, steadyScript); err != nil {
 				return usage(errors.Join(mistakes, setting.FlagErrors(err)))
 			}
@@ -78,6 +91,7 @@ type compareFlags struct {
 
 type compareOptions struct {
 	servedOptions
+	portChoice
 	revisionOptions
 	Duet  bool   `flag:"duet" words:"drive both commands at the same time, each on its own CPUs and the load generator on others (3 CPUs, Linux)"`
 	Why   bool   `flag:"why" words:"then sample both servers and name what makes the difference (about 45 s more for two)"`
@@ -111,7 +125,7 @@ func (c *compareFlags) arguments(cmd *cobra.Command, args []string) error {
 	if len(args) > mostArms {
 		return fmt.Errorf("compare: got %d variants; expected 2 to %d", len(args), mostArms)
 	}
-	return arguments(max(2, len(args)), "two or more targets, two result files, or (with --url) two or more commands")(cmd, args)
+	return arguments(max(2, len(args)), "two or more URLs, programs or commands, or two result files")(cmd, args)
 }
 
 // An arm of the command line.

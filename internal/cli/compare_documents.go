@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/metric"
-	"contend/protocol"
 	"contend/report"
 	"contend/setting"
 	"contend/trial"
@@ -31,22 +30,6 @@ func (c *compareFlags) needsURL(args []string) error {
 		}
 	}
 	return nil
-}
-
-// isCommand reports whether an argument can only be meant as a command line: neither a URL
-// nor a document, but a path or words.
-func isCommand(arg string) bool {
-	switch {
-	case protocol.IsURL(arg), strings.HasSuffix(arg, ".json"):
-		return false
-	case protocol.IsScript(arg): // and is where a server is expected
-		return true
-	}
-	program, _, several := strings.Cut(arg, " ")
-	info, err := os.Stat(arg)
-	runs := err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
-	missing := err != nil && (strings.HasPrefix(program, "./") || strings.HasPrefix(program, "/"))
-	return several && err != nil || runs || missing
 }
 
 // areFiles reports whether both arguments are files; one alone is a mistake.

@@ -49,6 +49,9 @@ func (a *app) unmeasured(ctx context.Context, doc *report.Document, out destinat
 // is all that there is, the error alone is shown, unless a page says it.
 func (a *app) written(ctx context.Context, doc *report.Document, out destination, err error) error {
 	var writeErr error
+	if a.found {
+		doc.Found = a.typed(a.args)
+	}
 	doc = a.shown(doc)
 	a.summarize(doc)
 	said := out.page() && doc.Failed()

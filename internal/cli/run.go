@@ -43,14 +43,20 @@ func newRun(a *app) *cobra.Command {
 		Short: "Load one target and report how fast it responds",
 		Long: "Load one target. Report throughput, response time, errors by kind, and anything that makes the\n" +
 			"result invalid.\n\n" +
-			"TARGET is one of\n  " + strings.Join(protocol.Forms(), "\n  "),
-		Example: indent + "contend run -c 50 -d 10s http://localhost:8080/status\n" +
+			"TARGET is one of\n  " + strings.Join(append(protocol.Forms(), programForm), "\n  "),
+		Example: indent + "contend run ./server\n" +
+			indent + "contend run -c 50 -d 10s http://localhost:8080/status\n" +
 			indent + "contend run -c 100 --rate 5000 -d 30s --warmup 2s http://localhost:8080/status\n" +
 			indent + `contend run -c 10 -n 1000 --data '{"value": 1}' grpc://localhost:50055/counter.incrementCounter/increment`,
 		Args:              oneTarget,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec.url = args[0]
+			if command := toStart(cmd, args); command != "" {
+				if err := a.discoverOne(cmd, &r.ownServer, &r.portChoice, &spec, o, command, &r.views); err != nil {
+					return err
+				}
+			}
 			read, mistakes := a.scriptLoad(cmd.Context(), &spec, o.given, wholeScript)
 			unread := setting.FlagErrors(mistakes)
 			if read != nil {
@@ -333,6 +339,7 @@ type runSettings struct {
 	Export string   `flag:"summary-export" words:"write the script's summary as JSON, in the form of k6, to this *file*"`
 	Stages string   `flag:"stages" words:"open model: *stages* in sequence, as in 100/10s,100-500/30s,500/1m"`
 	ownServer
+	portChoice
 	watched
 	outlets
 	fleetOptions
@@ -345,7 +352,7 @@ type runSettings struct {
 // plan returns the plan that is asked for, and every mistake in it.
 func (r *runSettings) plan(o *options) (load.Plan, error) {
 	unread := o.read()
-	errs := []error{unread, r.oneForm(), r.checkExpected(), r.outlets.check()}
+	errs := []error{unread, r.oneForm(), r.checkExpected(), r.outlets.check(), r.checkPort(o)}
 	p := r.Plan
 	r.warms = !o.has("warmup")
 	if r.Export != "" && r.script == nil {

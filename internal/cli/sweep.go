@@ -39,7 +39,8 @@ func newSweep(a *app) *cobra.Command {
 			"  0  found, or a lower bound\n" +
 			"  3  even the lowest rate or one caller alone fails\n" +
 			"  4  no answer",
-		Example: indent + "contend sweep http://localhost:8080/status\n" +
+		Example: indent + "contend sweep ./server\n" +
+			indent + "contend sweep http://localhost:8080/status\n" +
 			indent + "contend sweep --levels 1,2,4,8,16,32,64 http://localhost:8080/status\n" +
 			indent + "contend sweep --command './server -listen {{addr}}' http://{{addr}}/\n" +
 			indent + "contend sweep --rate --objective 'p99 < 20ms' http://localhost:8080/status",
@@ -47,6 +48,11 @@ func newSweep(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.spec.url = args[0]
+			if command := toStart(cmd, args); command != "" {
+				if err := a.discoverOne(cmd, &s.ownServer, &s.portChoice, &s.spec, s.own, command, &s.views); err != nil {
+					return err
+				}
+			}
 			if err := a.scriptOptions(cmd.Context(), &s.spec, s.given, bareScript); err != nil {
 				return usage(setting.FlagErrors(err))
 			}

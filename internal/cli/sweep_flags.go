@@ -29,6 +29,7 @@ type sweepFlags struct {
 type sweepOptions struct {
 	Rate bool `flag:"rate" words:"find the highest arrival rate that keeps the objectives"`
 	ownServer
+	portChoice
 	watched
 	outlets
 	fleetOptions
@@ -57,7 +58,7 @@ func ofPlan(except ...string) []setting.Setting {
 
 // check fills the plan and the design and returns every mistake in them.
 func (s *sweepFlags) check() error {
-	errs := []error{s.own.read(), s.oneForm(), s.outlets.check()}
+	errs := []error{s.own.read(), s.oneForm(), s.outlets.check(), s.checkPort(s.own)}
 	own, why := ofLevels(), "requires --rate"
 	if s.Rate {
 		own, why = ofRates(), "does not work with --rate"

@@ -7,8 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"contend/protocol"
 )
 
 // arguments allows exactly n arguments, which the text names.
@@ -25,15 +23,16 @@ func arguments(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// oneTarget allows one, and no command line.
+// oneTarget allows one, or after -- the words of a command.
 func oneTarget(cmd *cobra.Command, args []string) error {
-	if err := arguments(1, "one target")(cmd, args); err != nil {
-		return err
-	}
-	if !isCommand(args[0]) || protocol.IsScript(args[0]) {
+	if cmd.ArgsLenAtDash() == 0 && len(args) > 0 {
 		return nil
 	}
-	return fmt.Errorf("%q is a command; pass it with --command, and the URL that it serves as the target: %s --command '%[1]s' http://{{addr}}/", args[0], cmd.CommandPath())
+	err := arguments(1, "one target")(cmd, args)
+	if len(args) > 1 && isCommand(args[0]) {
+		err = fmt.Errorf("%w: quote a command, as in %s '%s'", err, cmd.CommandPath(), strings.Join(args, " "))
+	}
+	return err
 }
 
 // taken names the flag for a number or a time that consumed a URL as its value, or the switch whose name is

@@ -60,6 +60,7 @@ var (
 		reflect.TypeFor[servedOptions]():   serversHeading,
 		reflect.TypeFor[surroundings]():    serversHeading,
 		reflect.TypeFor[ownServer]():       serversHeading,
+		reflect.TypeFor[portChoice]():      serversHeading,
 		reflect.TypeFor[revisionOptions](): serversHeading,
 		reflect.TypeFor[pins]():            serversHeading,
 		reflect.TypeFor[fleetOptions]():    serversHeading,
