@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"contend/failure"
@@ -23,7 +24,7 @@ type cause struct {
 
 // causes are the known ones: the first that applies.
 var causes = []cause{
-	{regexp.MustCompile(`(?im)^.*refused.*$`), needsAnother},
+	{regexp.MustCompile(`(?is)^.*refused.*$`), needsAnother},
 	{regexp.MustCompile(`(?i)exec format error`), func([]string) string {
 		return "begin the file with a line such as #!/bin/sh, or name what runs it, as in 'python3 server.py'"
 	}},
@@ -47,13 +48,19 @@ var services = map[string]string{
 	"11211": "memcached", "27017": "MongoDB",
 }
 
-// place is an address of a server in a text, the port apart.
-var place = regexp.MustCompile(`([\w.-]+|\[[0-9a-fA-F:]+\])(?::|", port )(\d{2,5})\b`)
+// place is an address of a server in a text, the port apart, and refusal a line about a connection.
+var (
+	place   = regexp.MustCompile(`([\w.-]+|\[[0-9a-fA-F:]+\])(?::|", port |['"], )(\d{2,5})\b`)
+	refusal = regexp.MustCompile(`(?i).*refused.*`)
+)
 
-// needsAnother says which server a program lacks that was refused a connection; "": the line does not say.
-func needsAnother(line []string) string {
-	found := place.FindAllStringSubmatch(line[0], -1)
-	if found == nil {
+// needsAnother says which server a program lacks that was refused a connection; "": the text does not say.
+func needsAnother(text []string) string {
+	found := place.FindAllStringSubmatch(strings.Join(refusal.FindAllString(text[0], -1), " "), -1)
+	if found == nil { // a line before it may say, as in Python
+		found = slices.DeleteFunc(place.FindAllStringSubmatch(text[0], -1), func(at []string) bool { return services[at[2]] == "" })
+	}
+	if len(found) == 0 {
 		return ""
 	}
 	at := found[len(found)-1] // others may be times

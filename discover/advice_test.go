@@ -12,10 +12,11 @@ import (
 // What a program wrote last says what it lacks.
 func TestExplained(t *testing.T) {
 	for last, want := range map[string]string{
-		"2026/11/27 20:56:39 dial tcp 127.0.0.1:5432: connect: connection refused":                      "start PostgreSQL at 127.0.0.1:5432",
-		"Error: connect ECONNREFUSED ::1:6379\n    at TCPConnectWrap (node:net:1607:16)":                "start Redis at",
-		`psycopg2.OperationalError: connection to server at "db", port 5432 failed: Connection refused`: "start PostgreSQL at db:5432",
-		"dial tcp [::1]:7777: connect: connection refused":                                              "start the server that it needs at [::1]:7777",
+		"2026/11/27 20:56:39 dial tcp 127.0.0.1:5432: connect: connection refused":                              "start PostgreSQL at 127.0.0.1:5432",
+		"Error: connect ECONNREFUSED ::1:6379\n    at TCPConnectWrap (node:net:1607:16)":                        "start Redis at",
+		`psycopg2.OperationalError: connection to server at "db", port 5432 failed: Connection refused`:         "start PostgreSQL at db:5432",
+		"dial tcp [::1]:7777: connect: connection refused":                                                      "start the server that it needs at [::1]:7777",
+		"socket.create_connection(('127.0.0.1', 5432))\nConnectionRefusedError: [Errno 111] Connection refused": "start PostgreSQL at 127.0.0.1:5432",
 		"the offer was refused":                                         "",
 		"Usage: server [flags]\n  -listen ADDR":                         "give the program the arguments that it wants",
 		"DATABASE_URL is not set":                                       "--env DATABASE_URL=VALUE",

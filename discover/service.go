@@ -22,8 +22,13 @@ const patience = 3 * time.Second
 func serviceAt(ctx context.Context, address string) Service {
 	plain := newAsker("http", address, false)
 	status, err := plain.get(ctx, "/")
-	if err == nil && status != http.StatusBadRequest { // which servers of TLS answer to a request without
+	if err == nil && status != http.StatusBadRequest { // as servers of TLS answer to a request without it
 		return plain.service(ctx)
+	}
+	if err != nil {
+		if name := nameOf(ctx, address); name != "" {
+			return Service{Speaks: name}
+		}
 	}
 	for _, a := range []*asker{newAsker("https", address, false), newAsker("http", address, true), newAsker("https", address, true)} {
 		if _, failed := a.get(ctx, "/"); failed != nil {
@@ -42,7 +47,7 @@ func serviceAt(ctx context.Context, address string) Service {
 	case err == nil:
 		return plain.service(ctx)
 	}
-	return Service{Speaks: nameOf(ctx, address)}
+	return Service{}
 }
 
 // An asker asks one server in one protocol.
