@@ -57,6 +57,11 @@ func (s *Server) port(number int) (Port, error) {
 			driven = append(driven, p)
 		}
 	}
+	for _, better := range []func(Port) bool{Port.ofHTTP, Port.atRoot} {
+		if rest := slices.DeleteFunc(slices.Clone(driven), func(p Port) bool { return !better(p) }); len(rest) == 1 {
+			driven = rest
+		}
+	}
 	switch {
 	case len(driven) == 1:
 		return driven[0].driven(s)
@@ -67,6 +72,11 @@ func (s *Server) port(number int) (Port, error) {
 	}
 	return Port{}.driven(s)
 }
+
+func (p Port) ofHTTP() bool { return strings.HasPrefix(p.Scheme, "http") }
+
+// atRoot reports whether the page at / is there.
+func (p Port) atRoot() bool { return p.ofHTTP() && p.Answers[0].Path == "/" && p.Answers[0].Right }
 
 // driven is the port of a server, if contend can drive it.
 func (p Port) driven(s *Server) (Port, error) {
@@ -96,6 +106,9 @@ func host(servers []*Server, ports []Port) (string, error) {
 	return "{{addr}}", nil
 }
 
+// mostWrong are the paths that are named although they are not asked for.
+const mostWrong = 3
+
 // path is the first that all servers answer rightly, and what else they do.
 func path(servers []*Server, ports []Port, at string) (path, also string, err error) {
 	var right, wrong []string
@@ -105,7 +118,7 @@ func path(servers []*Server, ports []Port, at string) (path, also string, err er
 			if i := slices.IndexFunc(p.Answers, func(o Answer) bool { return o.Path == a.Path }); i >= 0 {
 				said, good = said+" and "+p.Answers[i].Said, good && p.Answers[i].Right
 			} else {
-				good = false
+				said, good = said+" and not tried", false
 			}
 		}
 		if good {
@@ -120,11 +133,18 @@ func path(servers []*Server, ports []Port, at string) (path, also string, err er
 		return "", "", fmt.Errorf("%s speaks gRPC, but describes no unary method: name one with %s/package.Service/Method as the URL, and --proto FILE", servers[0].Name, url)
 	case len(right) == 0:
 		return "", "", fmt.Errorf("%s answers nothing rightly that was asked for: %s; name what to ask for with %s/PATH as the URL", servers[0].Name, strings.Join(wrong, ", "), url)
-	case len(right) > 1:
-		also = "also there: " + strings.Join(right[1:], ", ")
 	}
-	if len(wrong) > 0 && right[0] != "/" && strings.HasPrefix(url, "http") {
-		also = strings.TrimPrefix(strings.Join([]string{also, wrong[0]}, "; not "), "; ")
+	var rest []string
+	if len(right) > 1 {
+		rest = append(rest, "also there: "+strings.Join(right[1:], ", "))
 	}
-	return right[0], also, nil
+	if len(wrong) > 0 {
+		rest = append(rest, "not "+strings.Join(wrong[:min(mostWrong, len(wrong))], ", "))
+	}
+	for _, p := range servers[0].Ports {
+		if !ports[0].Told && p.Number != ports[0].Number {
+			rest = append(rest, fmt.Sprintf("%v: --port %d", p, p.Number))
+		}
+	}
+	return right[0], strings.Join(rest, "; "), nil
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"contend/subject"
 )
@@ -48,7 +49,7 @@ func Look(ctx context.Context, cfg subject.Config) (_ *Server, err error) {
 	if err := runnable(cfg.Command, cfg.Dir); err != nil {
 		return nil, err
 	}
-	cfg.Addressed, cfg.AnyPort = true, true
+	cfg.Addressed, cfg.AnyPort, cfg.StopTimeout = true, true, cmp.Or(cfg.StopTimeout, time.Second)
 	s, err := subject.Start(ctx, cfg)
 	if err != nil {
 		return nil, explained(err)

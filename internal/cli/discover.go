@@ -132,7 +132,7 @@ func (a *app) discover(ctx context.Context, names []string, subjects map[string]
 	}
 	also := ""
 	if choice.Also != "" {
-		also = "; " + choice.Also + " (choose by the URL)"
+		also = " (" + choice.Also + ")"
 	}
 	fmt.Fprintf(a.Err, "found: asking for %s%s\n", choice.URL, also)
 	return choice, nil
