@@ -25,6 +25,15 @@ type cause struct {
 // causes are the known ones: the first that applies.
 var causes = []cause{
 	{regexp.MustCompile(`(?is)^.*refused.*$`), needsAnother},
+	{regexp.MustCompile(`(?:Cannot find module|can't open file|Unable to access jarfile) ["']?([^\s"']*[/.][^\s"']*)`), func(found []string) string {
+		return "check the path " + found[1] + ", which counts from the folder where contend was started, or from its --dir"
+	}},
+	{regexp.MustCompile(`(?:No module named|Cannot find module) ["']([^"']+)["']`), func(found []string) string {
+		return "install " + found[1] + ", which the program needs, or start it with the environment that has it"
+	}},
+	{regexp.MustCompile(`(?i)read-only file system|EROFS`), func([]string) string {
+		return "start the program in a folder that it can write to: --dir FOLDER"
+	}},
 	{regexp.MustCompile(`(?i)exec format error`), func([]string) string {
 		return "begin the file with a line such as #!/bin/sh, or name what runs it, as in 'python3 server.py'"
 	}},
@@ -68,13 +77,19 @@ func needsAnother(text []string) string {
 		cmp.Or(services[at[2]], "the server that it needs"), at[1], at[2])
 }
 
-// explained adds to the error of a program what to do about it.
-func explained(err error) error {
+// inForeground is what keeps programs in the foreground that go to the background otherwise.
+var inForeground = map[string]string{"nginx": "-g 'daemon off;'", "apache2": "-D FOREGROUND", "httpd": "-D FOREGROUND", "redis-server": "--daemonize no"}
+
+// explained adds to the error of a command what to do about it.
+func explained(err error, command []string) error {
 	f, known := failure.Of(err)
 	if !known {
 		return err
 	}
 	facts := failure.Failure{Advice: f.Advice}
+	if flag := inForeground[filepath.Base(command[0])]; flag != "" && f.Exit != nil && *f.Exit == 0 {
+		facts.Advice = fmt.Sprintf("have %s stay in the foreground: %s; and end the one that is in the background now", command[0], flag)
+	}
 	if f.Kind == failure.NotReady {
 		facts.Cause, facts.More = "it listens on no TCP port after "+subject.DefaultStartTimeout.String(), f.More
 		facts.Advice = "start it alone, and see where it listens; name its URL if that is on another machine or in a container"

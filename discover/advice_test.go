@@ -24,17 +24,34 @@ func TestExplained(t *testing.T) {
 		"listen tcp :8080: bind: address already in use":                "end the program that has this port",
 		"listen tcp :80: bind: permission denied":                       "from 1024 on",
 		"contend: exec format error":                                    "#!/bin/sh",
+		"Error: Cannot find module '/x/a.js'":                           "check the path /x/a.js,",
+		"python3: can't open file '/x/a.py': [Errno 2]":                 "check the path /x/a.py,",
+		"Error: Unable to access jarfile x.jar":                         "check the path x.jar,",
+		"ModuleNotFoundError: No module named 'flask'":                  "install flask,",
+		"Error: Cannot find module 'express'":                           "install express,",
+		"mkdir /data: read-only file system":                            "--dir FOLDER",
 		"panic: oh":                                                     "",
 	} {
 		err := failure.With(errors.New("exit status 1"), failure.Failure{Kind: failure.Exited, Cause: "exit status 1", LastWords: strings.Split(last, "\n")})
-		f, _ := failure.Of(explained(err))
+		f, _ := failure.Of(explained(err, []string{"server"}))
 		if !strings.Contains(f.Advice, want) || want == "" && f.Advice != "" || f.Cause != "exit status 1" {
 			t.Errorf("%s: advice %q, want %q", last, f.Advice, want)
 		}
 	}
-	silent, _ := failure.Of(explained(failure.With(errors.New("x"), failure.Failure{Kind: failure.NotReady, Cause: "x", More: "it wrote nothing"})))
+	silent, _ := failure.Of(explained(failure.With(errors.New("x"), failure.Failure{Kind: failure.NotReady, Cause: "x", More: "it wrote nothing"}), []string{"server"}))
 	if silent.Cause != "it listens on no TCP port after 10s" || silent.More != "it wrote nothing" || silent.Advice == "" {
 		t.Errorf("of one that listens nowhere: %+v", silent)
+	}
+}
+
+// A program that went to the background is told how to stay.
+func TestInBackground(t *testing.T) {
+	none := 0
+	ended := failure.With(errors.New("exit status 0"), failure.Failure{Kind: failure.Exited, Exit: &none})
+	for command, want := range map[string]string{"/usr/sbin/nginx": "-g 'daemon off;'", "./server": ""} {
+		if f, _ := failure.Of(explained(ended, []string{command})); !strings.Contains(f.Advice, want) || (f.Advice == "") != (want == "") {
+			t.Errorf("%s: advice %q, want %q", command, f.Advice, want)
+		}
 	}
 }
 

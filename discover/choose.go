@@ -89,13 +89,14 @@ func (p Port) driven(s *Server) (Port, error) {
 // host is that of the URL: localhost and the port if all that were not told one insist on the same, else {{addr}}, under
 // which a server is found by its only port.
 func host(servers []*Server, ports []Port) (string, error) {
-	insist, numbers := true, map[int]bool{}
+	insist, untold, numbers := true, 0, map[int]bool{}
 	for _, p := range ports {
 		if !p.Told {
 			insist, numbers[p.Number] = insist && p.Fixed, true
+			untold++
 		}
 	}
-	if insist && len(numbers) == 1 {
+	if len(numbers) == 1 && (insist || untold > 1) { // the system does not give the same port twice
 		return fmt.Sprintf("localhost:%d", slices.Collect(maps.Keys(numbers))[0]), nil
 	}
 	for i, s := range servers {

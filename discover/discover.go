@@ -52,13 +52,13 @@ func Look(ctx context.Context, cfg subject.Config) (_ *Server, err error) {
 	cfg.Addressed, cfg.AnyPort, cfg.StopTimeout = true, true, cmp.Or(cfg.StopTimeout, time.Second)
 	s, err := subject.Start(ctx, cfg)
 	if err != nil {
-		return nil, explained(err)
+		return nil, explained(err, cfg.Command)
 	}
 	defer func() { err = errors.Join(err, s.Stop(context.WithoutCancel(ctx))) }()
 	found := &Server{Name: cmp.Or(cfg.Name, cfg.Command[0])}
 	if s.Told() {
 		found.Ports = []Port{{Told: true, Service: serviceAt(ctx, s.Addr(""))}}
-		return found, cmp.Or(ctx.Err(), explained(s.Err()))
+		return found, cmp.Or(ctx.Err(), explained(s.Err(), cfg.Command))
 	}
 	for _, place := range s.Listening() {
 		known := func(p Port) bool { return p.Number == int(place.Port()) }
@@ -66,7 +66,7 @@ func Look(ctx context.Context, cfg subject.Config) (_ *Server, err error) {
 			found.Ports = append(found.Ports, Port{Number: int(place.Port()), Fixed: place.Fixed, Service: serviceAt(ctx, at)})
 		}
 	}
-	return found, cmp.Or(ctx.Err(), explained(s.Err()))
+	return found, cmp.Or(ctx.Err(), explained(s.Err(), cfg.Command))
 }
 
 // String says where a program listens and what it speaks there.

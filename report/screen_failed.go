@@ -79,10 +79,10 @@ func (d *Document) afterFailure(f failure.Failure) string {
 		return "end that program, or let the command listen at {{addr}}"
 	case f.Kind == failure.NoProgram:
 		return toFind(f.Program)
-	case f.Kind == failure.Exited && f.Exit != nil && *f.Exit == 0:
-		return "have the command stay in the foreground until it is stopped, without & and no daemon"
 	case f.Advice != "":
 		return plain.Line(f.Advice)
+	case f.Kind == failure.Exited && f.Exit != nil && *f.Exit == 0:
+		return "have the command stay in the foreground until it is stopped, without & and no daemon"
 	case found:
 		return "start it alone, and see why: " + strings.NewReplacer("{{addr}}", "127.0.0.1:8080", "{{port}}", "8080").Replace(a.Does)
 	}

@@ -128,12 +128,11 @@ func newRoot(a *app) *cobra.Command {
 }
 
 // first is what contend prints without arguments: what to do first.
-const first = `contend compare ./old ./new           which of two servers is faster, and how certain is that?
-contend run ./server                  how fast is a server?
-contend run http://localhost:8080/    and one that runs already?
-contend sweep ./server                how many connections? With --rate: which rate is sustained?
-contend lab                           do five published experiments reproduce here?
-contend help                          list all commands; contend explain WORD explains a word
+const first = `contend compare ./old ./new         which of two servers is faster, and how certain is that?
+contend run ./server                how fast is a server? If it runs already, give its URL
+contend sweep ./server              how many connections? With --rate: which rate is sustained?
+contend lab                         do five published experiments reproduce here?
+contend help                        list all commands; contend explain WORD explains a word
 `
 
 func newVersion(a *app) *cobra.Command {
