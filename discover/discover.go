@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -43,9 +44,15 @@ type Answer struct {
 	Said  string // its status
 }
 
+// A Request is how servers of HTTP are asked. The zero value is a plain GET.
+type Request struct {
+	Method, Data string
+	Header       http.Header
+}
+
 // Look starts a program, looks at where it listens, and stops it. What the config says of addresses is of no account.
 // The error says what keeps the program from being a server and what to do about it.
-func Look(ctx context.Context, cfg subject.Config) (_ *Server, err error) {
+func Look(ctx context.Context, cfg subject.Config, r Request) (_ *Server, err error) {
 	if err := runnable(cfg.Command, cfg.Dir); err != nil {
 		return nil, err
 	}
@@ -57,13 +64,13 @@ func Look(ctx context.Context, cfg subject.Config) (_ *Server, err error) {
 	defer func() { err = errors.Join(err, s.Stop(context.WithoutCancel(ctx))) }()
 	found := &Server{Name: cmp.Or(cfg.Name, cfg.Command[0])}
 	if s.Told() {
-		found.Ports = []Port{{Told: true, Service: serviceAt(ctx, s.Addr(""))}}
+		found.Ports = []Port{{Told: true, Service: serviceAt(ctx, s.Addr(""), r)}}
 		return found, cmp.Or(ctx.Err(), explained(s.Err(), cfg.Command))
 	}
 	for _, place := range s.Listening() {
 		known := func(p Port) bool { return p.Number == int(place.Port()) }
 		if at := place.Reached(ctx); at != "" && !slices.ContainsFunc(found.Ports, known) {
-			found.Ports = append(found.Ports, Port{Number: int(place.Port()), Fixed: place.Fixed, Service: serviceAt(ctx, at)})
+			found.Ports = append(found.Ports, Port{Number: int(place.Port()), Fixed: place.Fixed, Service: serviceAt(ctx, at, r)})
 		}
 	}
 	return found, cmp.Or(ctx.Err(), explained(s.Err(), cfg.Command))

@@ -19,11 +19,11 @@ var (
 // mostDescribed are the paths of a description that are tried.
 const mostDescribed = 10
 
-// service asks for /, and if that answers wrongly for what the server may have instead.
-func (a *asker) service(ctx context.Context) Service {
-	s := Service{Scheme: a.scheme, HTTP2: a.http2, Answers: []Answer{a.ask(ctx, "/")}}
-	if s.Answers[0].Right {
-		return s
+// service is what answers / with a status, and if that is an error what the server may have instead.
+func (a *asker) service(ctx context.Context, status int) Service {
+	s := Service{Scheme: a.scheme, HTTP2: a.http2, Answers: []Answer{answered("/", status)}}
+	if s.Answers[0].Right || a.request.Method != "" && a.request.Method != http.MethodGet {
+		return s // what else is asked for has no effect
 	}
 	for _, path := range slices.Concat(a.described(ctx), usual) {
 		if ctx.Err() == nil {
@@ -54,13 +54,17 @@ func (a *asker) ask(ctx context.Context, path string) Answer {
 	if err != nil {
 		return Answer{Path: path, Said: "no response"}
 	}
+	return answered(path, status)
+}
+
+func answered(path string, status int) Answer {
 	return Answer{path, status < http.StatusBadRequest, fmt.Sprint(status)}
 }
 
 // described returns the paths of the server's own description that a plain GET can ask for.
 func (a *asker) described(ctx context.Context) []string {
 	for _, at := range descriptions {
-		status, page, err := a.read(ctx, at)
+		status, page, err := a.read(ctx, at, Request{Header: a.request.Header})
 		if err != nil || status != http.StatusOK {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"regexp"
@@ -19,19 +20,20 @@ import (
 const patience = 3 * time.Second
 
 // serviceAt finds out what is spoken at an address.
-func serviceAt(ctx context.Context, address string) Service {
-	plain := newAsker("http", address, false)
+func serviceAt(ctx context.Context, address string, r Request) Service {
+	plain := newAsker("http", address, false, r)
 	status, err := plain.get(ctx, "/")
 	if err == nil && status != http.StatusBadRequest { // as servers of TLS answer to a request without it
-		return plain.service(ctx)
+		return plain.service(ctx, status)
 	}
 	if err != nil {
 		if name := nameOf(ctx, address); name != "" {
 			return Service{Speaks: name}
 		}
 	}
-	for _, a := range []*asker{newAsker("https", address, false), newAsker("http", address, true), newAsker("https", address, true)} {
-		if _, failed := a.get(ctx, "/"); failed != nil {
+	for _, a := range []*asker{newAsker("https", address, false, r), newAsker("http", address, true, r), newAsker("https", address, true, r)} {
+		other, failed := a.get(ctx, "/")
+		if failed != nil {
 			continue
 		}
 		if a.http2 {
@@ -39,13 +41,13 @@ func serviceAt(ctx context.Context, address string) Service {
 				return Service{Scheme: strings.Replace(a.scheme, "http", "grpc", 1), Answers: methods}
 			}
 		}
-		return a.service(ctx)
+		return a.service(ctx, other)
 	}
 	switch {
 	case speaksTLS(ctx, address):
 		return Service{Speaks: "TLS whose handshake fails, as where a client certificate is required"}
 	case err == nil:
-		return plain.service(ctx)
+		return plain.service(ctx, status)
 	}
 	return Service{}
 }
@@ -54,34 +56,37 @@ func serviceAt(ctx context.Context, address string) Service {
 type asker struct {
 	scheme, address string
 	http2           bool
+	request         Request
 	client          *http.Client
 }
 
-func newAsker(scheme, address string, http2 bool) *asker {
+func newAsker(scheme, address string, http2 bool, r Request) *asker {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!http2)
 	protocols.SetHTTP2(http2 && scheme == "https")
 	protocols.SetUnencryptedHTTP2(http2 && scheme == "http")
 	transport := &http.Transport{Protocols: protocols, DisableKeepAlives: !http2, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
-	return &asker{scheme, address, http2, &http.Client{Transport: transport, Timeout: patience,
+	return &asker{scheme, address, http2, r, &http.Client{Transport: transport, Timeout: patience,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
 // get returns the status of a path.
 func (a *asker) get(ctx context.Context, path string) (status int, err error) {
-	status, _, err = a.read(ctx, path)
+	status, _, err = a.read(ctx, path, a.request)
 	return status, err
 }
 
 // mostRead is how much of a page is read.
 const mostRead = 1 << 20
 
-func (a *asker) read(ctx context.Context, path string) (status int, page []byte, err error) {
+func (a *asker) read(ctx context.Context, path string, r Request) (status int, page []byte, err error) {
 	defer a.client.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.scheme+"://"+a.address+path, nil)
+	request, err := http.NewRequestWithContext(ctx, r.Method, a.scheme+"://"+a.address+path, strings.NewReader(r.Data))
 	if err != nil {
 		return 0, nil, err
 	}
+	request.Host = r.Header.Get("Host")
+	maps.Copy(request.Header, r.Header)
 	response, err := a.client.Do(request)
 	if err != nil {
 		return 0, nil, err

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,7 +105,7 @@ func TestServiceAt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serviceAt(t.Context(), tt.address)
+			s := serviceAt(t.Context(), tt.address, Request{})
 			got := s.String()
 			for _, a := range s.Answers {
 				if a.Right {
@@ -118,6 +119,20 @@ func TestServiceAt(t *testing.T) {
 	}
 }
 
+// A server is asked as it will be driven, and for nothing else if that may have an effect.
+func TestRequest(t *testing.T) {
+	var asked []string
+	address := served(t, false, func(p *http.Protocols) { p.SetHTTP1(true) }, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, strings.Join([]string{r.Method, r.Host, r.URL.Path, r.Header.Get("Authorization"), string(body)}, " "))
+		w.WriteHeader(http.StatusForbidden)
+	})
+	s := serviceAt(t.Context(), address, Request{Method: "POST", Data: "x", Header: http.Header{"Authorization": {"me"}, "Host": {"h"}}})
+	if want := []string{"POST h / me x"}; !slices.Equal(asked, want) || s.Answers[0] != (Answer{"/", false, "403"}) {
+		t.Errorf("asked %q, want %q: %+v", asked, want, s)
+	}
+}
+
 // A server that wants a certificate of its clients is said to speak TLS.
 func TestCertificateWanted(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -125,7 +140,7 @@ func TestCertificateWanted(t *testing.T) {
 	server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	server.StartTLS()
 	defer server.Close()
-	if s := serviceAt(t.Context(), server.Listener.Addr().String()); !strings.HasPrefix(s.Speaks, "TLS whose handshake fails") {
+	if s := serviceAt(t.Context(), server.Listener.Addr().String(), Request{}); !strings.HasPrefix(s.Speaks, "TLS whose handshake fails") {
 		t.Errorf("%+v", s)
 	}
 }

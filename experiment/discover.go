@@ -11,8 +11,8 @@ import (
 )
 
 // Discover starts each subject once, by its name, to find out where it listens and what it speaks. Say gets what was found
-// of each. The options need Self.
-func Discover(ctx context.Context, names []string, subjects map[string]Subject, o Options, say func(name string, found *discover.Server)) ([]*discover.Server, error) {
+// of each, which is asked like r. The options need Self.
+func Discover(ctx context.Context, names []string, subjects map[string]Subject, o Options, r discover.Request, say func(name string, found *discover.Server)) ([]*discover.Server, error) {
 	o = o.filled()
 	var all []*discover.Server
 	var failed []error
@@ -23,7 +23,7 @@ func Discover(ctx context.Context, names []string, subjects map[string]Subject, 
 		}
 		var found *discover.Server
 		if err == nil {
-			found, err = discover.Look(ctx, cfg)
+			found, err = discover.Look(ctx, cfg, r)
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

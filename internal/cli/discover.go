@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"contend/discover"
 	"contend/experiment"
 	"contend/protocol"
+	"contend/protocol/wire"
 	"contend/report"
 	"contend/setting"
 )
@@ -94,7 +96,7 @@ func (a *app) discoverAll(cmd *cobra.Command, c *compareFlags, args []string) ([
 	if err := c.add(arms, subjects); err != nil {
 		return nil, usage(err)
 	}
-	choice, err := a.discover(cmd.Context(), names, subjects, c.Port)
+	choice, err := a.discover(cmd.Context(), names, subjects, c.Port, requestOf(c.spec.given))
 	if err != nil {
 		return nil, a.unmeasured(cmd.Context(), documentOf(arms, ""), &c.views, err)
 	}
@@ -105,8 +107,24 @@ func (a *app) discoverAll(cmd *cobra.Command, c *compareFlags, args []string) ([
 	return args, nil
 }
 
+// requestOf is how servers are asked by the flags of a target.
+func requestOf(given setting.Values) discover.Request {
+	text := func(flag string) string { return strings.Join(given[flag].Texts, "") }
+	r := discover.Request{Method: text("method"), Data: text("data"), Header: http.Header{}}
+	if r.Method == "" && text("data")+text("data-file") != "" {
+		r.Method = http.MethodPost
+	}
+	for _, text := range given["header"].Texts {
+		var f wire.Field
+		if f.UnmarshalText([]byte(text)) == nil { // a mistake is reported with the others
+			r.Header.Add(f.Name, f.Value)
+		}
+	}
+	return r
+}
+
 // discover starts each of the programs once, and chooses what all of them are asked for.
-func (a *app) discover(ctx context.Context, names []string, subjects map[string]experiment.Subject, port int) (choice discover.Choice, err error) {
+func (a *app) discover(ctx context.Context, names []string, subjects map[string]experiment.Subject, port int, r discover.Request) (choice discover.Choice, err error) {
 	opener, err := a.newOpener()
 	if err != nil {
 		return choice, failed(err)
@@ -115,7 +133,7 @@ func (a *app) discover(ctx context.Context, names []string, subjects map[string]
 	if err != nil {
 		return choice, failed(err)
 	}
-	servers, err := experiment.Discover(ctx, names, subjects, experiment.Options{Self: me, Opener: opener}, func(name string, found *discover.Server) {
+	servers, err := experiment.Discover(ctx, names, subjects, experiment.Options{Self: me, Opener: opener}, r, func(name string, found *discover.Server) {
 		fmt.Fprintf(a.Err, "found: %s %v\n", subjects[name].Command, found)
 	})
 	switch {
@@ -205,7 +223,7 @@ func (a *app) discoverOne(cmd *cobra.Command, s *ownServer, f *portChoice, spec 
 		return usage(errors.New("--command is given, and a command as the target; expected the URL that the first serves, such as http://{{addr}}/"))
 	}
 	served := experiment.Subject{Command: command, Env: s.Env, Dir: s.Dir, StopTimeout: s.StopTimeout}
-	choice, err := a.discover(cmd.Context(), []string{"server"}, map[string]experiment.Subject{"server": served}, f.Port)
+	choice, err := a.discover(cmd.Context(), []string{"server"}, map[string]experiment.Subject{"server": served}, f.Port, requestOf(spec.given))
 	if err != nil {
 		doc := newDocument(cmd.Name())
 		doc.Arms = []report.Arm{{Name: "server", Does: command}}
