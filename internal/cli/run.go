@@ -103,6 +103,7 @@ func (a *app) runOpened(ctx context.Context, opened load.Target, name string, pl
 	defer a.pins.process.Release()
 	if own := script.Of(opened); own != nil {
 		r.script = own
+		own.Follow(plan)
 	}
 	ended := sync.OnceValue(func() error { return protocol.Close(opened) })
 	err := a.run(ctx, name, plan, r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {

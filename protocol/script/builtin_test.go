@@ -77,7 +77,7 @@ var expressions = []expression{
 	{`Math.abs(exec.scenario.startTime - Date.now()) < 60000`, "true"},
 	{`[exec.instance.vusActive, exec.instance.vusInitialized, exec.instance.iterationsCompleted, exec.instance.iterationsInterrupted]`, "1,1,0,0"},
 	{`exec.instance.currentTestRunDuration < 60000`, "true"},
-	{`exec.test.options.iterations`, "1"},
+	{`exec.test.options.scenarios.default.iterations`, "1"},
 	{`JSON.stringify(exec.vu)`, `{"idInInstance":1,"idInTest":1,"iterationInInstance":0,"iterationInScenario":0,"metrics":{"metadata":{},"tags":{}},"tags":{}}`},
 	{`exec.scenario.progress`, "1"},
 	{`exec.vu.tags.a = 'b', delete exec.vu.metrics.tags.c, exec.vu.metrics.tags.a`, "b"},

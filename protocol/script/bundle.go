@@ -2,7 +2,6 @@ package script
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,14 +24,15 @@ import (
 // A bundle is a script with all that it imports, as one program: a function of
 // (exports, module, modules).
 type bundle struct {
-	program *sobek.Program
-	hash    string   // of its text, SHA-256 in hexadecimal
-	text    string   // without the source map
-	bounds  []bound  // of what it may call
-	roots   []string // the folders whose files it may read, without symbolic links
-	library string   // the folder of remote imports; "": none
-	dir     string   // of the script itself
-	name    string   // its own
+	program  *sobek.Program
+	hash     string              // of its text, SHA-256 in hexadecimal
+	text     string              // without the source map
+	bounds   []bound             // of what it may call
+	dir      string              // of the script itself
+	name     string              // its own
+	missing  map[string][]string // names by the module of this package that has no such export
+	warnings []string            // what the user is told before it runs
+	roots
 }
 
 // The wrapping turns the bundle into a function, so that each virtual user has its own
@@ -45,9 +46,11 @@ const (
 	// nativeModules is what bundled code finds the modules of this package in.
 	nativeModules = "__native"
 	native        = "native" // the namespace of those in esbuild
+	// resolveName is import.meta.resolve of all files.
+	resolveName = "__resolve"
 )
 
-// readBundle bundles the script at path; root is the folder whose files it may read, "" for its own, and
+// readBundle bundles the script at path; root is the folder whose files it may read, "" for the project's, and
 // library that of remote imports.
 func readBundle(path, root, library string) (*bundle, error) {
 	absolute, err := filepath.Abs(path)
@@ -61,22 +64,22 @@ func readBundle(path, root, library string) (*bundle, error) {
 		return nil, setting.CannotRead(path, err)
 	}
 	b := &bundle{dir: filepath.Dir(absolute), name: filepath.Base(absolute)}
-	for _, folder := range []string{cmp.Or(root, b.dir), library} {
-		if folder == "" {
-			continue
-		}
-		real, err := filepath.Abs(folder)
-		if err == nil {
-			real, err = filepath.EvalSymlinks(real)
-		}
-		if err != nil {
-			return nil, setting.CannotRead(folder, err)
-		}
-		if b.roots = append(b.roots, real); folder == library {
-			b.library = real
-		}
+	if err := b.readRoots(b.dir, root, library); err != nil {
+		return nil, err
 	}
-	built := api.Build(api.BuildOptions{
+	built := b.build(absolute)
+	if b.miss(built.Errors) {
+		built = b.build(absolute)
+	}
+	if len(built.Errors) > 0 {
+		return nil, messages(built.Errors)
+	}
+	return b, b.compile(filepath.Base(path), exported(string(built.OutputFiles[0].Contents)))
+}
+
+// build bundles the file.
+func (b *bundle) build(absolute string) api.BuildResult {
+	return api.Build(api.BuildOptions{
 		EntryPoints:   []string{absolute},
 		AbsWorkingDir: b.dir,
 		Bundle:        true,
@@ -84,7 +87,8 @@ func readBundle(path, root, library string) (*bundle, error) {
 		Platform:      api.PlatformNeutral,
 		MainFields:    []string{"module", "main"},
 		Target:        api.ES2022,
-		Supported:     map[string]bool{"async-generator": false, "for-await": false, "top-level-await": false, "import-meta": false},
+		Supported:     map[string]bool{"async-generator": false, "for-await": false, "import-meta": false},
+		Define:        map[string]string{"import.meta.resolve": resolveName},
 		Sourcemap:     api.SourceMapInline,
 		Charset:       api.CharsetUTF8,
 		Banner:        map[string]string{"js": wrapBegin},
@@ -94,10 +98,6 @@ func readBundle(path, root, library string) (*bundle, error) {
 		LogLimit:      20,
 		Plugins:       []api.Plugin{{Name: "contend", Setup: b.plug}},
 	})
-	if len(built.Errors) > 0 {
-		return nil, messages(built.Errors)
-	}
-	return b, b.compile(filepath.Base(path), exported(string(built.OutputFiles[0].Contents)))
 }
 
 // exported has a module, whose last statement says what it exports, assign that to the object of the wrapping.
@@ -134,9 +134,13 @@ func (b *bundle) compile(name, text string) (err error) {
 	if b.program, err = sobek.Compile(name, text, true); err == nil {
 		return nil
 	}
-	var without error // the map of an empty script is empty, which is taken for a mistake
-	if b.program, without = sobek.Compile(name, b.text, true); without == nil {
-		return nil
+	// Where the outermost part awaits, that is a mistake in a plain function; and the map of an empty script is
+	// empty, which is taken for one.
+	for _, other := range []string{"(async " + strings.TrimPrefix(text, "("), b.text} {
+		var without error
+		if b.program, without = sobek.Compile(name, other, true); without == nil {
+			return nil
+		}
 	}
 	return err
 }
@@ -145,31 +149,69 @@ func (b *bundle) compile(name, text string) (err error) {
 func messages(all []api.Message) error {
 	var errs []error
 	for _, m := range all {
-		where := ""
-		if m.Location != nil {
-			where = fmt.Sprintf("%s:%d:%d: ", m.Location.File, m.Location.Line, m.Location.Column+1)
-		}
-		errs = append(errs, errors.New(where+m.Text))
+		errs = append(errs, errors.New(inFile(m)+m.Text))
 	}
 	return errors.Join(errs...)
+}
+
+// inFile says where a message is about, as in "flow.js:3:7: ".
+func inFile(m api.Message) string {
+	if m.Location == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d:%d: ", m.Location.File, m.Location.Line, m.Location.Column+1)
+}
+
+// asEsbuild marks imports of files that esbuild is to find by itself.
+var asEsbuild = new(struct{ byItself bool })
+
+// noExport is how esbuild says that a module has no export of a name.
+var noExport = regexp.MustCompile(`^No matching export in "` + native + `:([^"]+)" for import "([A-Za-z_$][\w$]*)"$`)
+
+// miss notes the names that modules of this package do not have: they are undefined, as in k6. It reports whether
+// all mistakes are such.
+func (b *bundle) miss(all []api.Message) bool {
+	b.missing = map[string][]string{}
+	for _, m := range all {
+		parts := noExport.FindStringSubmatch(m.Text)
+		if parts == nil {
+			return false
+		}
+		if module, name := parts[1], parts[2]; !slices.Contains(b.missing[module], name) {
+			b.missing[module] = append(b.missing[module], name)
+			b.warnings = append(b.warnings, fmt.Sprintf("%s%s has no %s, which is undefined%s", inFile(m), module, name, meant(name, moduleExports()[module])))
+		}
+	}
+	return len(all) > 0
 }
 
 // plug decides what imports mean: modules of this package, files within the root, or a mistake.
 func (b *bundle) plug(build api.PluginBuild) {
 	build.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
-		if args.Kind == api.ResolveEntryPoint {
+		switch {
+		case args.Kind == api.ResolveEntryPoint: // without what a package.json says: imports show what form a file has
+			return api.OnResolveResult{Path: args.Path}, nil
+		case args.PluginData == asEsbuild:
 			return api.OnResolveResult{}, nil
 		}
-		return b.resolve(args.Path, args.ResolveDir)
+		found, err := b.resolve(args.Path, args.ResolveDir)
+		if err != nil || found.Path != "" {
+			return found, err
+		}
+		file := build.Resolve(args.Path, api.ResolveOptions{ResolveDir: args.ResolveDir, Kind: args.Kind, PluginData: asEsbuild})
+		return api.OnResolveResult{Path: file.Path, Errors: file.Errors}, nil
 	})
 	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: "file"}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
-		if args.Path == filepath.Join(b.dir, b.name) {
-			return api.OnLoadResult{}, nil
+		if args.Path != filepath.Join(b.dir, b.name) {
+			if err := errors.Join(b.may(args.Path), regular(args.Path)); err != nil {
+				return api.OnLoadResult{}, err
+			}
 		}
-		return api.OnLoadResult{}, errors.Join(b.within(args.Path), regular(args.Path)) // esbuild reads it, and has found its ending by now
+		b.note(args.Path)
+		return api.OnLoadResult{}, nil // esbuild reads it, and has found its ending by now
 	})
 	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: native}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
-		text := moduleText(args.Path)
+		text := moduleText(args.Path, b.missing[args.Path])
 		return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
 	})
 }
@@ -181,6 +223,8 @@ func (b *bundle) resolve(name, from string) (api.OnResolveResult, error) {
 	switch {
 	case strings.Contains(name, "://"):
 		return b.elsewhere(name)
+	case strings.HasSuffix(name, "/browser") && strings.HasPrefix(name, "k6/"):
+		return api.OnResolveResult{}, fmt.Errorf("module %q drives a browser, which contend does not: keep its functions and scenarios in a script for k6, or write the requests of their pages with k6/http", name)
 	case name == "k6" || strings.HasPrefix(name, "k6/"):
 		return api.OnResolveResult{}, fmt.Errorf("module %q is not there; those that are: %s", name, strings.Join(moduleNames(), ", "))
 	case !strings.HasPrefix(name, ".") && !filepath.IsAbs(name):
@@ -190,10 +234,10 @@ func (b *bundle) resolve(name, from string) (api.OnResolveResult, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(from, path)
 	}
-	if err := b.within(path); err != nil {
-		return api.OnResolveResult{}, err
+	if strings.HasPrefix(name, ".") {
+		b.reach(path)
 	}
-	return api.OnResolveResult{}, nil // as esbuild would
+	return api.OnResolveResult{}, b.may(path) // as esbuild would
 }
 
 // elsewhere finds a remote import by its address in the folder of the library.
@@ -204,36 +248,13 @@ func (b *bundle) elsewhere(name string) (found api.OnResolveResult, err error) {
 	}
 	file := filepath.Join(u.Hostname(), filepath.FromSlash(path.Clean("/"+u.Path)))
 	if b.library == "" {
-		return found, fmt.Errorf("%q is elsewhere, and nothing is fetched: save it as DIR/%s, and give --jslib DIR", name, filepath.ToSlash(file))
+		return found, fmt.Errorf("%q is elsewhere, and nothing is fetched: curl -fL --create-dirs -o %s %s, then --jslib lib", name, filepath.ToSlash(filepath.Join("lib", file)), name)
 	}
 	found.Path = filepath.Join(b.library, file)
 	if _, err := os.Stat(found.Path); err != nil {
-		return api.OnResolveResult{}, fmt.Errorf("%q is elsewhere, and nothing is fetched: %w", name, setting.CannotRead(found.Path, err))
+		return api.OnResolveResult{}, fmt.Errorf("%q is elsewhere, and nothing is fetched: %w: curl -fL --create-dirs -o %s %s", name, setting.CannotRead(found.Path, err), filepath.ToSlash(found.Path), name)
 	}
-	return found, b.within(found.Path)
-}
-
-// within refuses a file outside of the folders.
-func (b *bundle) within(path string) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	for _, root := range b.roots {
-		inside, err := filepath.Rel(root, path)
-		if err == nil && inside != ".." && !strings.HasPrefix(inside, ".."+string(filepath.Separator)) {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s is outside of %s: --script-root DIR allows a folder above", path, b.roots[0])
-}
-
-// regular refuses what is no file: a folder, or a pipe, whose end may never come.
-func regular(path string) error {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		return errors.New("it is no regular file")
-	}
-	return err
+	return found, b.may(found.Path)
 }
 
 // How a script looks a variable up by its name, and any other word that may be one.
@@ -273,23 +294,4 @@ func (b *bundle) lineOf(word string) string {
 	}
 	before := content[:max(0, bytes.Index(content, []byte("options")))+at[0]]
 	return fmt.Sprintf("%s:%d: ", b.name, 1+bytes.Count(before, []byte{'\n'}))
-}
-
-// read reads a file that the script opens in a file of its folder.
-func (b *bundle) read(path, from string) ([]byte, error) {
-	path = strings.TrimPrefix(path, "file://")
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(b.dir, filepath.Dir(from), path)
-	}
-	if err := b.within(path); err != nil {
-		return nil, err
-	}
-	if err := regular(path); err != nil {
-		return nil, setting.CannotRead(path, err)
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, setting.CannotRead(path, err)
-	}
-	return content, nil
 }

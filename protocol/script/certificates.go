@@ -73,7 +73,7 @@ func (v *vu) dialTLS(ctx context.Context, dialer *net.Dialer, network, address s
 	if err != nil {
 		return nil, err
 	}
-	conn, err := v.dialled(dialer.DialContext(ctx, network, v.target.Options.address(address)))
+	conn, err := v.dialTo(ctx, dialer, network, address)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func TestLibrary(t *testing.T) {
 		t.Errorf("%+v %v", r.Faults, r.Errored)
 	}
 	for _, test := range map[string]struct{ address, library, want string }{
-		"no library":  {"https://jslib.example/add/1.0.0/index.js", "", "save it as DIR/jslib.example/add/1.0.0/index.js, and give --jslib DIR"},
+		"no library":  {"https://jslib.example/add/1.0.0/index.js", "", "curl -fL --create-dirs -o lib/jslib.example/add/1.0.0/index.js https://jslib.example/add/1.0.0/index.js, then --jslib lib"},
 		"not saved":   {"https://jslib.example/other.js", library, "jslib.example/other.js\", which cannot be read"},
 		"a way out":   {"https://jslib.example/../../../../etc/passwd", library, "etc/passwd\", which cannot be read"},
 		"a parameter": {"https://jslib.example/a.js?x=1", library, "is no address of a file"},

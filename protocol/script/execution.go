@@ -88,7 +88,7 @@ func (v *vu) executionModule() exports {
 		"test": v.facts("test", facts{
 			"abort":   func() any { return v.abort },
 			"fail":    func() any { return v.fail },
-			"options": func() any { return v.options() },
+			"options": func() any { return v.testOptions() },
 		}),
 	}
 }
@@ -105,14 +105,6 @@ func (v *vu) executor() string {
 		return "shared-iterations"
 	}
 	return "constant-vus"
-}
-
-// options are those that the script exports.
-func (v *vu) options() sobek.Value {
-	if options := v.exports.Get("options"); options != nil {
-		return options
-	}
-	return v.rt.NewObject()
 }
 
 // abort ends the run. It is not an exception: the script cannot catch it.

@@ -16,6 +16,8 @@ func (v *vu) globals() {
 	_ = v.rt.Set("__ENV", v.env)
 	_ = v.rt.Set("__VU", v.id)
 	_ = v.rt.Set("open", v.open)
+	_ = v.rt.Set("require", v.require)
+	_ = v.rt.Set(resolveName, v.resolve)
 	v.later("console", func() sobek.Value { return v.object(v.target.console.methods(v)) })
 	v.later("crypto", func() sobek.Value { return v.rt.ToValue(v.webCrypto()) })
 	for name, function := range v.timersModule() {
@@ -36,26 +38,4 @@ func (v *vu) later(name string, make func() sobek.Value) {
 		return sobek.Undefined()
 	}
 	_ = global.DefineAccessorProperty(name, v.rt.ToValue(get), v.rt.ToValue(set), sobek.FLAG_TRUE, sobek.FLAG_TRUE)
-}
-
-// open reads a file as text, or with the mode "b" as an ArrayBuffer.
-func (v *vu) open(call sobek.FunctionCall) sobek.Value {
-	if v.started {
-		v.throw("open works in the outermost part of the script only: what it reads can be kept in a variable there")
-	}
-	from := "" // the file that calls
-	for _, frame := range v.rt.CaptureCallStack(0, nil) {
-		if at := frame.Position(); at.Line > 0 {
-			from = at.Filename
-			break
-		}
-	}
-	content, err := v.target.bundle.read(call.Argument(0).String(), from)
-	if err != nil {
-		v.throw("open: %v", err)
-	}
-	if call.Argument(1).String() == "b" {
-		return v.rt.ToValue(v.rt.NewArrayBuffer(content))
-	}
-	return v.rt.ToValue(string(content))
 }

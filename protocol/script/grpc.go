@@ -185,7 +185,7 @@ func (c *grpcClient) connect(address string, params sobek.Value) bool {
 	if plain {
 		p.TLS = nil
 	}
-	if p.At = v.target.Options.address(server); p.At == server {
+	if p.At = v.at(server); p.At == server {
 		p.At = ""
 	}
 	err := errEnded // unless the script is let go on

@@ -3,7 +3,7 @@ package script
 import (
 	"context"
 	"math"
-	"math/rand/v2"
+	"math/rand" // whose sequences are those of k6
 	"strings"
 	"time"
 
@@ -19,7 +19,7 @@ func (v *vu) k6Module() exports {
 		"group":      v.inGroup,
 		"sleep":      v.sleep,
 		"fail":       func(text string) { v.throw("%s", text) },
-		"randomSeed": func(seed int64) { v.rt.SetRandSource(rand.New(rand.NewPCG(uint64(seed), 0)).Float64) },
+		"randomSeed": func(seed int64) { v.rt.SetRandSource(rand.New(rand.NewSource(seed)).Float64) },
 	}
 }
 

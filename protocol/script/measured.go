@@ -80,7 +80,7 @@ func (v *vu) meterRequest(a *ask, r *reply) {
 // meterIteration measures an iteration that has ended.
 func (v *vu) meterIteration(out *load.Outcome) {
 	v.measure(mIterations, 1, nil)
-	v.measure(mIteration, milliseconds(time.Since(v.began)), nil)
+	v.measure(mIteration, milliseconds(v.ended.Sub(v.began)), nil)
 	v.meterTraffic(out.BytesIn, out.BytesOut)
 	v.measure(mVUs, float64(v.target.tally.users.Load()), nil)
 	v.measure(mVUsMax, float64(v.target.tally.users.Load()), nil)

@@ -46,9 +46,9 @@ func moduleExports() map[string][]string {
 	return all
 }
 
-// moduleText is a module as bundled code: names that it does not have are mistakes where they
-// are imported, those that nobody imports are left out, and those that are imported are plain variables.
-func moduleText(name string) string {
+// moduleText is a module as bundled code: names that it does not have are undefined where they are missed, those
+// that nobody imports are left out, and those that are imported are plain variables.
+func moduleText(name string, missing []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "const m = %s(%q);\n", nativeModules, name)
 	whole := "m()"
@@ -59,6 +59,9 @@ func moduleText(name string) string {
 		}
 		fmt.Fprintf(&b, "export const %s = /* @__PURE__ */ m(%[1]q);\n", export)
 	}
+	for _, export := range missing {
+		fmt.Fprintf(&b, "export const %s = undefined;\n", export)
+	}
 	fmt.Fprintf(&b, "export default /* @__PURE__ */ %s;\n", whole)
 	return b.String()
 }
@@ -66,20 +69,23 @@ func moduleText(name string) string {
 // native is what bundled code finds a module in: a function that returns what is exported by a name, or
 // without one all of it.
 func (v *vu) native(name string) any {
+	m := v.module(name)
+	return func(call sobek.FunctionCall) sobek.Value {
+		if len(call.Arguments) > 0 {
+			return m.Get(call.Argument(0).String())
+		}
+		return m.all()
+	}
+}
+
+// module returns the virtual user's own of a name, which is made once.
+func (v *vu) module(name string) *lazy {
 	m := v.modules[name]
 	if m == nil {
 		m = &lazy{v: v, of: modules[name](v), made: map[string]sobek.Value{}}
 		v.modules[name] = m
 	}
-	return func(call sobek.FunctionCall) sobek.Value {
-		if len(call.Arguments) > 0 {
-			return m.Get(call.Argument(0).String())
-		}
-		if m.whole == nil {
-			m.whole = v.rt.NewDynamicObject(m)
-		}
-		return m.whole
-	}
+	return m
 }
 
 // A lazy makes values of a script when they are asked for: a runtime has many, and most scripts need few.
@@ -91,6 +97,14 @@ type lazy struct {
 }
 
 var _ sobek.DynamicObject = (*lazy)(nil)
+
+// all is an object with everything that the module has.
+func (l *lazy) all() sobek.Value {
+	if l.whole == nil {
+		l.whole = l.v.rt.NewDynamicObject(l)
+	}
+	return l.whole
+}
 
 // Get returns the same value each time.
 func (l *lazy) Get(name string) sobek.Value {

@@ -53,6 +53,15 @@ type Options struct {
 	SetupTimeout, TeardownTimeout time.Duration
 
 	certificates []clientCertificate
+	connecting   netOptions
+
+	// LeastIteration is how long an iteration lasts at least, with a pause after it.
+	LeastIteration time.Duration
+	// NoSetup and NoTeardown leave these functions out.
+	NoSetup, NoTeardown bool
+
+	given    map[string]json.RawMessage // by the names that options have here
+	warnings []string
 
 	tags   map[string]string // of all that is measured
 	system []string          // the tags of the system that what is measured has; nil: the usual ones
@@ -78,14 +87,14 @@ func into[T any](field func(*Options) *T) reader {
 
 // optionReaders are the options that there are.
 var optionReaders = map[string]reader{
-	"vus":                   into(func(o *Options) *int { return &o.VUs }),
-	"iterations":            into(func(o *Options) *int64 { return &o.Iterations }),
+	"vus":                   number(func(o *Options) *int { return &o.VUs }),
+	"iterations":            number(func(o *Options) *int64 { return &o.Iterations }),
 	"duration":              duration(func(o *Options) *time.Duration { return &o.Duration }),
 	"stages":                (*Options).readStages,
 	"scenarios":             (*Options).readScenarios,
 	"userAgent":             into(func(o *Options) *string { return &o.UserAgent }),
 	"insecureSkipTLSVerify": into(func(o *Options) *bool { return &o.Insecure }),
-	"maxRedirects":          into(func(o *Options) *int { return &o.Redirects }),
+	"maxRedirects":          number(func(o *Options) *int { return &o.Redirects }),
 	"noConnectionReuse":     into(func(o *Options) *bool { return &o.NoReuse }),
 	"noVUConnectionReuse":   into(func(o *Options) *bool { return &o.NoIterationReuse }),
 	"discardResponseBodies": into(func(o *Options) *bool { return &o.DiscardBodies }),
@@ -93,8 +102,18 @@ var optionReaders = map[string]reader{
 	"tlsAuth":               (*Options).readTLSAuth,
 	"throw":                 into(func(o *Options) *bool { return &o.Throw }),
 	"noCookiesReset":        into(func(o *Options) *bool { return &o.KeepCookies }),
-	"batch":                 into(func(o *Options) *int { return &o.Batch }),
-	"batchPerHost":          into(func(o *Options) *int { return &o.BatchPerHost }),
+	"batch":                 number(func(o *Options) *int { return &o.Batch }),
+	"batchPerHost":          number(func(o *Options) *int { return &o.BatchPerHost }),
+	"tlsVersion":            (*Options).readTLSVersion,
+	"tlsCipherSuites":       (*Options).readTLSSuites,
+	"dns":                   (*Options).readDNS,
+	"blacklistIPs":          (*Options).readRefused,
+	"blockHostnames":        (*Options).readBlocked,
+	"minIterationDuration":  duration(func(o *Options) *time.Duration { return &o.LeastIteration }),
+	"noSetup":               into(func(o *Options) *bool { return &o.NoSetup }),
+	"noTeardown":            into(func(o *Options) *bool { return &o.NoTeardown }),
+	"paused":                (*Options).readPaused,
+	"httpDebug":             (*Options).readDebug,
 	"hosts":                 (*Options).readHosts,
 	"tags":                  (*Options).readTags,
 	"summaryTrendStats":     (*Options).readTrendStats,
@@ -104,7 +123,10 @@ var optionReaders = map[string]reader{
 }
 
 // idle are options about the form of another tool's own summary: they change nothing here.
-var idle = []string{"summaryTimeUnit", "noUsageReport", "cloud", "ext"}
+var idle = []string{"summaryTimeUnit", "noUsageReport", "cloud", "ext", "metricSamplesBufferSize"}
+
+// segments are options that divide a load; here workers do.
+var segments = []string{"executionSegment", "executionSegmentSequence"}
 
 // ofThresholds is the option that is read with what the script measures.
 const ofThresholds = "thresholds"
@@ -174,18 +196,24 @@ func (v *vu) readOptions() (Options, error) {
 		return o, fmt.Errorf("options is no object: %s", text)
 	}
 	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if string(given[name]) == "null" || slices.Contains(idle, name) {
+	o.given = map[string]json.RawMessage{}
+	for _, as := range slices.Sorted(maps.Keys(given)) {
+		name := optionNamed(as)
+		if string(given[as]) == "null" || slices.Contains(idle, name) {
 			continue
 		}
-		read, known := optionReaders[name]
-		if name == ofThresholds {
-			o.Thresholds, err = v.target.readThresholds(given[name])
-			errs = append(errs, v.target.optionError(name, err))
-		} else if !known {
-			errs = append(errs, fmt.Errorf("%soptions.%s is not known%s", v.target.bundle.lineOf(name), name, meant(name, slices.Collect(maps.Keys(optionReaders)))))
-		} else if err := read(&o, given[name]); err != nil {
-			errs = append(errs, v.target.optionError(name, err))
+		o.given[name] = given[as]
+		switch read, known := optionReaders[name]; {
+		case name == ofThresholds:
+			o.Thresholds, err = v.target.readThresholds(given[as])
+			errs = append(errs, v.target.optionError(as, err))
+		case slices.Contains(segments, name):
+			errs = append(errs, v.target.optionError(as, errors.New("is not possible: contend fleet divides a load among workers")))
+		case !known:
+			delete(o.given, name)
+			o.warnings = append(o.warnings, fmt.Sprintf("%soptions.%s is ignored, as it is not known%s", v.target.bundle.lineOf(as), as, meant(as, slices.Collect(maps.Keys(optionReaders)))))
+		default:
+			errs = append(errs, v.target.optionError(as, read(&o, given[as])))
 		}
 	}
 	errs = append(errs, o.validate(), v.target.optionError("scenarios", o.choose(v.target.config.Scenario, v.hasFunction)))
@@ -298,19 +326,16 @@ func (o *Options) readHosts(raw json.RawMessage) error {
 		if net.ParseIP(host) == nil {
 			return fmt.Errorf("has %q for %s; expected an IP address, perhaps with a port", address, name)
 		}
-		if strings.Contains(name, "*") {
-			return fmt.Errorf("has %q; expected names without a *", name)
-		}
 	}
-	return nil
+	return checkPatterns(slices.Collect(maps.Keys(o.Hosts)))
 }
 
 // address returns what is dialled for host:port.
 func (o *Options) address(hostPort string) string {
 	to, ok := o.Hosts[hostPort]
 	host, port, err := net.SplitHostPort(hostPort)
-	if !ok && err == nil {
-		to, ok = o.Hosts[host]
+	if !ok && err == nil && len(o.Hosts) > 0 {
+		to, ok = o.Hosts[matching(slices.Collect(maps.Keys(o.Hosts)), host)]
 	}
 	if !ok {
 		return hostPort

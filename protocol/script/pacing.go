@@ -47,9 +47,11 @@ func (v *vu) paced() func(*call) *reply {
 
 // readRPS reads options.rps: 0 means no limit.
 func (o *Options) readRPS(raw json.RawMessage) error {
-	if err := decode(raw, &o.RequestsPerSec); err != nil {
+	var n amount
+	if err := decode(raw, &n); err != nil {
 		return err
 	}
+	o.RequestsPerSec = float64(n)
 	if o.RequestsPerSec < 0 || o.RequestsPerSec > 1e9 {
 		return fmt.Errorf("is %v; expected 0 (no limit) to 1e9 requests per second", o.RequestsPerSec)
 	}

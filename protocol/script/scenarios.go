@@ -40,23 +40,23 @@ type Load struct {
 // a stage is a length and what is reached at its end.
 type stage struct {
 	Duration json.RawMessage `json:"duration"`
-	Target   float64         `json:"target"`
+	Target   amount          `json:"target"`
 }
 
 // a scenarioOptions has the fields of all executors.
 type scenarioOptions struct {
 	Executor         string            `json:"executor"`
-	VUs              int               `json:"vus"`
-	Iterations       int64             `json:"iterations"`
+	VUs              amount            `json:"vus"`
+	Iterations       amount            `json:"iterations"`
 	Duration         json.RawMessage   `json:"duration"`
 	MaxDuration      json.RawMessage   `json:"maxDuration"`
-	Rate             float64           `json:"rate"`
-	StartRate        float64           `json:"startRate"`
+	Rate             amount            `json:"rate"`
+	StartRate        amount            `json:"startRate"`
 	TimeUnit         json.RawMessage   `json:"timeUnit"`
-	PreAllocatedVUs  int               `json:"preAllocatedVUs"`
-	MaxVUs           int               `json:"maxVUs"`
+	PreAllocatedVUs  amount            `json:"preAllocatedVUs"`
+	MaxVUs           amount            `json:"maxVUs"`
 	Stages           []stage           `json:"stages"`
-	StartVUs         *int              `json:"startVUs"` // 1 by default
+	StartVUs         *amount           `json:"startVUs"` // 1 by default
 	GracefulRampDown json.RawMessage   `json:"gracefulRampDown"`
 	GracefulStop     json.RawMessage   `json:"gracefulStop"`
 	StartTime        json.RawMessage   `json:"startTime"`
@@ -188,13 +188,13 @@ func optional(raw json.RawMessage, otherwise time.Duration) (time.Duration, erro
 }
 
 func (l *Load) sharedIterations(s *scenarioOptions) (err error) {
-	l.VUs, l.Iterations = max(1, s.VUs), max(1, s.Iterations)
+	l.VUs, l.Iterations = max(1, int(s.VUs)), max(1, int64(s.Iterations))
 	l.Duration, err = optional(s.MaxDuration, 10*time.Minute)
 	return err
 }
 
 func (l *Load) perVUIterations(s *scenarioOptions) (err error) {
-	l.VUs, l.PerVU = max(1, s.VUs), max(1, s.Iterations)
+	l.VUs, l.PerVU = max(1, int(s.VUs)), max(1, int64(s.Iterations))
 	l.Iterations = int64(l.VUs) * l.PerVU
 	l.Duration, err = optional(s.MaxDuration, 10*time.Minute)
 	return err
@@ -206,7 +206,7 @@ func (l *Load) rampingVUs(s *scenarioOptions) error {
 	}
 	from := 1
 	if s.StartVUs != nil {
-		from = *s.StartVUs
+		from = int(*s.StartVUs)
 	}
 	return l.ramp(from, s.Stages)
 }
@@ -230,7 +230,7 @@ func callersOf(from int, stages []stage) (text string, length time.Duration, err
 }
 
 // stepsOf is what stages come to. A stage of no length is a jump.
-func stepsOf(from float64, stages []stage, amount func(float64) string) (text string, length time.Duration, err error) {
+func stepsOf(from float64, stages []stage, shown func(float64) string) (text string, length time.Duration, err error) {
 	var steps []string
 	for _, stage := range stages {
 		d, err := readDuration(stage.Duration)
@@ -238,16 +238,16 @@ func stepsOf(from float64, stages []stage, amount func(float64) string) (text st
 			return "", 0, fmt.Errorf("stages: duration %w", err)
 		}
 		if d > 0 {
-			steps = append(steps, fmt.Sprintf("%s-%s/%v", amount(from), amount(stage.Target), d))
+			steps = append(steps, fmt.Sprintf("%s-%s/%v", shown(from), shown(float64(stage.Target)), d))
 			length += d
 		}
-		from = stage.Target
+		from = float64(stage.Target)
 	}
 	return strings.Join(steps, ","), length, nil
 }
 
 func (l *Load) constantVUs(s *scenarioOptions) (err error) {
-	l.VUs = max(1, s.VUs)
+	l.VUs = max(1, int(s.VUs))
 	if len(s.Duration) == 0 {
 		return errors.New("duration is missing")
 	}
@@ -262,8 +262,8 @@ func (l *Load) constantRate(s *scenarioOptions) error {
 	}
 	var err error
 	l.Duration, err = readDuration(s.Duration)
-	l.VUs = max(s.PreAllocatedVUs, s.MaxVUs)
-	l.Rate = "constant:" + perSecond(s.Rate, unit)
+	l.VUs = int(max(s.PreAllocatedVUs, s.MaxVUs))
+	l.Rate = "constant:" + perSecond(float64(s.Rate), unit)
 	return errors.Join(unitErr, err)
 }
 
@@ -272,8 +272,8 @@ func (l *Load) rampingRate(s *scenarioOptions) error {
 	if err != nil || len(s.Stages) == 0 || s.PreAllocatedVUs <= 0 {
 		return errors.Join(err, errors.New("stages and preAllocatedVUs must be given"))
 	}
-	text, length, err := stepsOf(s.StartRate, s.Stages, func(rate float64) string { return perSecond(rate, unit) })
-	l.VUs, l.Duration, l.Rate = max(s.PreAllocatedVUs, s.MaxVUs), length, "steps:"+text
+	text, length, err := stepsOf(float64(s.StartRate), s.Stages, func(rate float64) string { return perSecond(rate, unit) })
+	l.VUs, l.Duration, l.Rate = int(max(s.PreAllocatedVUs, s.MaxVUs)), length, "steps:"+text
 	return err
 }
 

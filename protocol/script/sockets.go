@@ -93,7 +93,7 @@ func (v *vu) newSession(what, text string, params sobek.Value) *session {
 	s.ask.header.Del("Sec-WebSocket-Protocol")
 	s.options.Header, s.options.TLS, s.options.MaxMessage = s.ask.header, v.target.tlsFor(s.url.Hostname()), maxBody
 	s.options.Traffic = &v.traffic
-	s.options.At = v.target.Options.address(hostPort(s.url))
+	s.options.At = v.at(hostPort(s.url))
 	if proxy, err := v.target.around.Proxy(s.url); err != nil {
 		v.throw("%v", err)
 	} else if proxy != nil {

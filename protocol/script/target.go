@@ -63,8 +63,10 @@ type Target struct {
 	groups   groups
 	limit    limiter
 	memory   memory
+	named    named
 
-	all *driven // the only load, or what setup and teardown are of
+	all  *driven    // the only load, or what setup and teardown are of
+	plan *load.Plan // that drives the only load; nil: nobody has said
 
 	once     sync.Once // around setup
 	setupErr error
@@ -88,21 +90,8 @@ func New(ctx context.Context, c Config, around wire.Surroundings) (*Target, erro
 	if err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(c.URL, "http") {
-		if _, err := wire.ParseURL(c.URL, "http", "https"); err != nil {
-			return nil, err
-		}
-	}
-	if u, err := url.Parse(c.URL); err == nil && isGRPC(u.Scheme) && !isServer(u) {
-		m := wire.URL.Wrong("is %q", wire.HideUser(c.URL))
-		m.Allowed = "grpc://host:port; the script says which methods are called"
-		return nil, m
-	}
-	if c.Origin != "" {
-		t.from, _ = originOf(c.Origin)
-		if t.to, err = originOf(c.URL); err != nil || ofHTTP(t.to) != ofHTTP(t.from) {
-			return nil, setting.At(&c, &c.Origin).Wrong("is %q, and %q cannot replace it: a URL of HTTP replaces one of HTTP, a host:port one of gRPC", c.Origin, c.URL)
-		}
+	if err := t.replace(&c); err != nil {
+		return nil, err
 	}
 	asked := setting.At(&c, &c.Script)
 	if t.bundle, err = readBundle(c.Script, c.Root, c.JSLib); err != nil {
@@ -121,6 +110,9 @@ func New(ctx context.Context, c Config, around wire.Surroundings) (*Target, erro
 	if wants := func(l Load) bool { return l.Exec == "" }; slices.ContainsFunc(t.Options.loads(), wants) && !v.hasFunction("default") {
 		return nil, asked.About(fmt.Errorf("%s exports no function %q, which would be an iteration", c.Script, "default"))
 	}
+	for _, warning := range slices.Concat(t.bundle.warnings, t.Options.warnings) {
+		t.console.warn(warning)
+	}
 	if perSec := t.Options.RequestsPerSec; perSec > 0 {
 		t.limit.every = time.Duration(float64(time.Second) / perSec)
 	}
@@ -128,10 +120,32 @@ func New(ctx context.Context, c Config, around wire.Surroundings) (*Target, erro
 	t.memory.perVU, t.memory.base = c.VUMemory, heap()
 	t.near = t.nearest()
 	material.TLS.Insecure = material.TLS.Insecure || t.Options.Insecure
+	material.TLS.MinVersion, material.TLS.MaxVersion, material.TLS.CipherSuites = t.Options.connecting.min, t.Options.connecting.max, t.Options.connecting.suites
 	if t.tls, err = material.TLS.Config("", "h2", "http/1.1"); err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+// replace checks the URL, and notes which origin of the script it takes the place of.
+func (t *Target) replace(c *Config) (err error) {
+	if strings.HasPrefix(c.URL, "http") {
+		if _, err := wire.ParseURL(c.URL, "http", "https"); err != nil {
+			return err
+		}
+	}
+	if u, err := url.Parse(c.URL); err == nil && isGRPC(u.Scheme) && !isServer(u) {
+		m := wire.URL.Wrong("is %q", wire.HideUser(c.URL))
+		m.Allowed = "grpc://host:port; the script says which methods are called"
+		return m
+	}
+	if c.Origin != "" {
+		t.from, _ = originOf(c.Origin)
+		if t.to, err = originOf(c.URL); err != nil || ofHTTP(t.to) != ofHTTP(t.from) {
+			return setting.At(c, &c.Origin).Wrong("is %q, and %q cannot replace it: a URL of HTTP replaces one of HTTP, a host:port one of gRPC", c.Origin, c.URL)
+		}
+	}
+	return nil
 }
 
 // origins finds those that a script names.
@@ -154,14 +168,17 @@ func (t *Target) nearest() near {
 	if err != nil || u.Scheme != "http" || u.Host == "" {
 		return near{}
 	}
-	if proxy, err := t.proxies(u); proxy != nil || err != nil { // net/http knows how
+	if proxy, err := t.proxies(u); proxy != nil || err != nil || t.Options.connecting.looksUp() && net.ParseIP(u.Hostname()) == nil { // net/http knows how
 		return near{}
 	}
 	address := u.Host
 	if u.Port() == "" {
 		address = net.JoinHostPort(u.Hostname(), "80")
 	}
-	return near{u.Scheme, u.Host, t.Options.address(address)}
+	if address, err = t.where(t.opened, address); err != nil {
+		return near{} // a request will say why
+	}
+	return near{u.Scheme, u.Host, address}
 }
 
 func distinct(list []string) []string {
@@ -210,7 +227,9 @@ func (t *Target) setup(ctx context.Context) error {
 	t.once.Do(func() {
 		ctx, cancel := context.WithTimeout(ctx, t.Options.SetupTimeout)
 		defer cancel()
-		t.begun = true
+		if t.begun = true; t.Options.NoSetup {
+			return
+		}
 		value, err := t.runOnce(ctx, "setup", ofSetup)
 		if err == nil && value != nil {
 			t.data, err = value.text()
@@ -232,7 +251,10 @@ func (t *Target) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.Options.TeardownTimeout)
 	defer cancel()
-	_, err := t.runOnce(ctx, "teardown", ofSetup)
+	var err error
+	if !t.Options.NoTeardown {
+		_, err = t.runOnce(ctx, "teardown", ofSetup)
+	}
 	if failed := t.failed.Load(); failed != nil {
 		err = errors.Join(*failed, err)
 	}

@@ -148,7 +148,7 @@ func (v *vu) transport() *http.Transport {
 	t := &http.Transport{
 		Proxy: v.target.proxyOf,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return v.dialled(dialer.DialContext(ctx, network, o.address(address)))
+			return v.dialTo(ctx, dialer, network, address)
 		},
 		TLSClientConfig:        v.target.tls.Clone(), // which it changes
 		DisableCompression:     true,
@@ -164,6 +164,15 @@ func (v *vu) transport() *http.Transport {
 		}
 	}
 	return t
+}
+
+// dialTo connects to where options say that an address is.
+func (v *vu) dialTo(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error) {
+	to, err := v.target.where(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	return v.dialled(dialer.DialContext(ctx, network, to))
 }
 
 // dialled counts what comes and goes over a connection that was dialled.
@@ -200,6 +209,9 @@ var errorCodes = map[errkind.Kind]int{errkind.DNS: 1100, errkind.Timeout: 1050, 
 
 // errorCode is the number of an error.
 func errorCode(err error) int {
+	if refused, ok := errors.AsType[*refusedAddress](err); ok {
+		return refused.code
+	}
 	if _, unknown := errors.AsType[*tls.CertificateVerificationError](err); unknown && errkind.Of(err) == errkind.TLS {
 		return 1310
 	}

@@ -29,6 +29,7 @@ type vu struct {
 	exports *sobek.Object
 	main    sobek.Callable // the function that is an iteration
 	data    sobek.Value    // what setup returned
+	options sobek.Value    // exec.test.options; nil: not asked for yet
 	modules map[string]*lazy
 	started bool // init is over
 
@@ -56,6 +57,7 @@ type vu struct {
 	readings   []load.Reading
 	tags       map[string]string // that the script gave the virtual user
 	began      time.Time         // of this iteration
+	ended      time.Time         // of its function, and of all that this left for later
 	connecting time.Duration     // that connections took in it
 	cause      load.Outcome      // of the first thing that went wrong
 	lost       error             // the first request without an answer
@@ -123,7 +125,7 @@ func (v *vu) init() error {
 	module := v.rt.NewObject()
 	v.exports = v.rt.NewObject()
 	_ = module.Set("exports", v.exports)
-	_, err = v.guarded(func() (sobek.Value, error) {
+	value, err := v.guarded(func() (sobek.Value, error) {
 		return run(sobek.Undefined(), v.exports, module, v.rt.ToValue(v.native))
 	})
 	if err == nil {
@@ -131,6 +133,9 @@ func (v *vu) init() error {
 	}
 	if err != nil {
 		return err
+	}
+	if p, ok := value.Export().(*sobek.Promise); ok && p.State() == sobek.PromiseStatePending {
+		return errors.New("the outermost part of the script awaits what never comes")
 	}
 	v.exports = module.Get("exports").ToObject(v.rt)
 	exec := cmp.Or(v.of.load.Exec, "default")
@@ -190,6 +195,10 @@ func (v *vu) run() error {
 	}
 	v.turn, v.began = v.of.begin(), time.Now()
 	_, err := v.settle(v.main, v.data)
+	v.ended = time.Now()
+	if rest := v.target.Options.LeastIteration - v.ended.Sub(v.began); rest > 0 && v.aborted == nil && v.ctx.Err() == nil {
+		v.away(func(ctx context.Context) { wait(ctx, rest) })
+	}
 	if err != nil {
 		v.timers.clear() // what it has open is of no more use
 	}
