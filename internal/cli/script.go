@@ -118,7 +118,7 @@ func (a *app) scriptOptions(ctx context.Context, spec *targetFlags, given settin
 // readScript reads a target's script, with its options.
 func (a *app) readScript(ctx context.Context, target protocol.Target) (*script.Target, error) {
 	bare := protocol.Target{}
-	for _, name := range []string{"script", "script_root", "script_env", "scenario", "jslib"} {
+	for _, name := range []string{"script", "script_root", "script_env", "scenario", "jslib", "secret_source"} {
 		if value, ok := target[name]; ok {
 			bare[name] = value
 		}

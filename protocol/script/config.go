@@ -26,6 +26,8 @@ type Config struct {
 	Scenario string `file:"scenario" words:"run only this *scenario* of the script"`
 	// Env is what else it finds in __ENV: "NAME=value".
 	Env []string `file:"script_env" flag:"script-env,e" list:"repeat" words:"\"*NAME=value*\" for the script's __ENV; repeatable"`
+	// Secrets are where k6/secrets has its values from; the first is the default.
+	Secrets []string `file:"secret_source" flag:"secret-source" list:"repeat" words:"*source* of k6/secrets: file=PATH with lines KEY=VALUE, or mock=KEY=VALUE,...; repeatable"`
 	// Origin is the origin in the script's URLs in whose place URL's is asked.
 	Origin string `file:"script_origin" flag:"origin" words:"replace this *origin* in the script's URLs with the URL's, such as http://localhost:8080, or localhost:50055 for gRPC"`
 	// CAFile and the rest are about TLS.

@@ -31,6 +31,10 @@ func init() { // it refers to functions that refer to it
 		"k6/net/grpc":   (*vu).grpcModule,
 		"k6/websockets": (*vu).websocketsModule,
 		"k6/ws":         (*vu).wsModule,
+
+		"k6/experimental/csv": (*vu).csvModule,
+		"k6/experimental/fs":  (*vu).fsModule,
+		"k6/secrets":          (*vu).secretsModule,
 	}
 }
 

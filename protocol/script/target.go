@@ -54,6 +54,8 @@ type Target struct {
 	from, to string
 	near     near // what event loops connect to; zero: nothing
 	console  console
+	secrets  []secretSource
+	files    sync.Map // contents that all virtual users share, by their paths
 	shared   sync.Map // arrays that all virtual users share, each element as JSON, once: []string by their names
 	tally    tally
 	hearings hearings
@@ -90,7 +92,7 @@ func New(ctx context.Context, c Config, around wire.Surroundings) (*Target, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := t.replace(&c); err != nil {
+	if err := errors.Join(t.replace(&c), t.readSecrets(&c)); err != nil {
 		return nil, err
 	}
 	asked := setting.At(&c, &c.Script)
