@@ -20,6 +20,12 @@ const hex = (b) => Array.from(new Uint8Array(b), (x) => x.toString(16).padStart(
 const text = (s) => new Uint8Array([...s].map((c) => c.charCodeAt(0)));
 const bytes = (h) => new Uint8Array(h.match(/../g).map((b) => parseInt(b, 16)));
 const key = (name, h) => crypto.subtle.importKey('raw', bytes(h), name, false, ['encrypt', 'decrypt']);
+async function jwkOf(a) {
+	const { privateKey, publicKey } = await crypto.subtle.generateKey(a, true, ['sign', 'verify']);
+	const j = await crypto.subtle.exportKey('jwk', privateKey);
+	const read = await crypto.subtle.importKey('jwk', j, a, true, ['sign']);
+	return [j.kty, j.crv, (j.x || '').length, ...Object.keys(j).sort(), await crypto.subtle.verify(a, publicKey, await crypto.subtle.sign(a, read, text('a')), text('a'))].join();
+}
 async function signs(made, used) {
 	const { privateKey, publicKey } = await crypto.subtle.generateKey(made, false, ['sign', 'verify']);
 	const signature = await crypto.subtle.sign(used, privateKey, text('a'));

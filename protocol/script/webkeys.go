@@ -134,21 +134,22 @@ func (v *vu) newKey(what string, algorithm, extractable, usages sobek.Value) *we
 // importKey takes (format, bytes, algorithm, extractable, usages).
 func (v *vu) importKey(call sobek.FunctionCall) sobek.Value {
 	k := v.newKey("importKey", call.Argument(2), call.Argument(3), call.Argument(4))
-	format, formats := call.Argument(0).String(), "raw"
+	format, formats := call.Argument(0).String(), "raw, jwk"
 	if webAlgorithms[k.algorithm].pair {
-		formats = "pkcs8, spki"
+		formats = "pkcs8, spki, jwk"
 	}
 	if !slices.Contains(strings.Split(formats, ", "), format) {
 		v.throw("importKey: the format is %q; for %s expected %s", format, k.algorithm, formats)
 	}
-	content := slices.Clone(v.buffer(call.Argument(1)))
-	if format == "raw" {
-		v.setSecret("importKey", k, content)
-		return v.keyObject(k)
-	}
 	var err error
 	var parsed any
-	if format == "pkcs8" {
+	if format == "raw" {
+		v.setSecret("importKey", k, slices.Clone(v.buffer(call.Argument(1))))
+		return v.keyObject(k)
+	}
+	if format == "jwk" {
+		err = v.readJWK(k, call.Argument(1))
+	} else if content := slices.Clone(v.buffer(call.Argument(1))); format == "pkcs8" {
 		if parsed, err = x509.ParsePKCS8PrivateKey(content); err == nil {
 			k.private, _ = parsed.(crypto.Signer)
 			if k.private != nil {
@@ -158,7 +159,7 @@ func (v *vu) importKey(call sobek.FunctionCall) sobek.Value {
 	} else {
 		k.public, err = x509.ParsePKIXPublicKey(content)
 	}
-	if err == nil {
+	if err == nil && webAlgorithms[k.algorithm].pair {
 		err = k.fits(call.Argument(2).ToObject(v.rt).Get("namedCurve"))
 	}
 	if err != nil {
@@ -200,6 +201,9 @@ func (v *vu) exportKey(call sobek.FunctionCall) sobek.Value {
 	if !k.extractable {
 		v.throw("exportKey: the key is not extractable")
 	}
+	if format == "jwk" {
+		return v.asJWK(k)
+	}
 	var content []byte
 	var err error
 	switch {
@@ -210,7 +214,7 @@ func (v *vu) exportKey(call sobek.FunctionCall) sobek.Value {
 	case format == "spki" && k.private == nil && k.public != nil:
 		content, err = x509.MarshalPKIXPublicKey(k.public)
 	default:
-		err = fmt.Errorf("the format is %q; expected raw of a secret key, pkcs8 of a private one, spki of a public one", format)
+		err = fmt.Errorf("the format is %q; expected jwk, raw of a secret key, pkcs8 of a private one, spki of a public one", format)
 	}
 	if err != nil {
 		v.throw("exportKey: %v", err)
