@@ -195,10 +195,10 @@ func succeeded(doc *report.Document) error {
 	return errors.Join(errs...)
 }
 
-// ranThrough reports whether a script ran to its end, though no iteration was right: what it asks of
-// answers is its own, and its thresholds decide.
+// ranThrough reports whether a script ran to its end, though no iteration was right, or none was over: what it asks
+// of answers is its own, and its thresholds decide.
 func ranThrough(r *load.Result) bool {
-	return len(r.Meters) > 0 && r.Completed == 0 && r.Failed > 0 && r.Stopped != load.StoppedByOutage
+	return r.Script != nil && r.Completed == 0 && (r.Failed > 0 || r.Unfinished > 0 && r.ErroredTotal() == 0) && r.Stopped != load.StoppedByOutage
 }
 
 func nothing(r trial.Cell) error {

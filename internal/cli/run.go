@@ -59,6 +59,7 @@ func newRun(a *app) *cobra.Command {
 			}
 			read, mistakes := a.scriptLoad(cmd.Context(), &spec, o.given, wholeScript)
 			unread := setting.FlagErrors(mistakes)
+			r.unread = unread != nil
 			if read != nil {
 				defer protocol.Close(read)
 				r.script = read
@@ -175,7 +176,7 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 		doc.Expectations = append(doc.Expectations, expect.Expectation{Text: text})
 	}
 	doc.Expect()
-	err = a.finish(ctx, doc, &r.views, nil)
+	err = r.asScript(a.finish(ctx, doc, &r.views, nil))
 	if said := a.summaries(context.WithoutCancel(ctx), r, cell.Result); said != nil { // also for an interrupted run
 		if ctx.Err() != nil {
 			return &exitError{exitInterrupted, errors.Join(err, said)}
@@ -338,6 +339,7 @@ type runSettings struct {
 	load.Plan
 	Expect []string `flag:"expect" list:"repeat" words:"exit with code 3 unless this *claim* holds, such as 'p99 < 20ms' or 'errors < 0.1%', about throughput, errors, p50, p95, p99, p99.9, max, mean, server memory or server CPU per op (all: contend explain --full metric); repeatable"`
 	Export string   `flag:"summary-export" words:"write the script's summary as JSON, in the form of k6, to this *file*"`
+	Strict bool     `flag:"strict" words:"exit with code 4 if the result of a script is INVALID, as runs without a script do"`
 	Stages string   `flag:"stages" words:"open model: *stages* in sequence, as in 100/10s,100-500/30s,500/1m"`
 	ownServer
 	portChoice
@@ -347,6 +349,7 @@ type runSettings struct {
 
 	warms  bool           // no warm-up is given, so that a pilot finds out how long one must be
 	script *script.Target // nil: none
+	unread bool           // there is one, which has a mistake
 	alike  setting.Values // what a sweep is given to drive the same
 }
 
@@ -356,8 +359,13 @@ func (r *runSettings) plan(o *options) (load.Plan, error) {
 	errs := []error{unread, r.oneForm(), r.checkExpected(), r.outlets.check(), r.checkPort(o)}
 	p := r.Plan
 	r.warms = !o.has("warmup")
-	if r.Export != "" && r.script == nil {
-		errs = append(errs, setting.At(r, &r.Export).Wrong("is %q, but there is no script", r.Export))
+	if r.script == nil && !r.unread {
+		if r.Export != "" {
+			errs = append(errs, setting.At(r, &r.Export).Wrong("is %q, but there is no script", r.Export))
+		}
+		if r.Strict {
+			errs = append(errs, setting.At(r, &r.Strict).Wrong("is of scripts; every other run is strict"))
+		}
 	}
 	if r.Stages != "" && o.has("rate") {
 		errs = append(errs, errors.New("use either --rate or --stages, not both"))

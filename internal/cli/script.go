@@ -145,6 +145,15 @@ func (r *runSettings) claims() []string {
 	return all
 }
 
+// asScript is the exit code of a run of a script, which is that of k6: only thresholds and claims of the command
+// line decide, unless --strict is given. What is INVALID the page says.
+func (r *runSettings) asScript(err error) error {
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == exitUndecided && r.script != nil && !r.Strict && len(r.Expect) == 0 {
+		return nil
+	}
+	return err
+}
+
 // summaries writes what the script of a run says about its result, after the page.
 func (a *app) summaries(ctx context.Context, r *runSettings, result *load.Result) error {
 	if r.script == nil {
@@ -157,7 +166,9 @@ func (a *app) summaries(ctx context.Context, r *runSettings, result *load.Result
 		errs = append(errs, err, os.WriteFile(r.Export, content, 0o644))
 	}
 	all, err := r.script.Summary(ctx, result)
-	errs = append(errs, err)
+	if err != nil { // as in k6, which goes on with its own summary
+		fmt.Fprintf(a.Err, "contend: no summary of the script: %v\n", err)
+	}
 	for _, destination := range slices.Sorted(maps.Keys(all)) {
 		switch destination {
 		case "stdout":
