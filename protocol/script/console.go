@@ -17,6 +17,7 @@ type console struct {
 	mu    sync.Mutex
 	out   io.Writer // nil: nowhere
 	lines int
+	hide  *strings.Replacer // what secrets are replaced by; nil: there are none
 }
 
 func (c *console) methods(v *vu) exports {
@@ -68,6 +69,9 @@ func (c *console) next() bool {
 func (c *console) write(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.hide != nil {
+		text = c.hide.Replace(text)
+	}
 	fmt.Fprintf(c.out, "script: %s\n", strings.Map(printable, text))
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/grafana/sobek"
 )
 
-// requirer is what esbuild calls the function that runs a CommonJS module.
+// requirer is how the name of the function begins with which esbuild runs a CommonJS module.
 const requirer = "__require"
 
 // caller is the file whose code calls a function of ours, from the script's folder.
@@ -38,7 +38,7 @@ func (b *bundle) fileOf(frame sobek.StackFrame) string {
 // running is the file whose outermost part runs, whichever file's function was called there.
 func (v *vu) running() (file string) {
 	for _, frame := range v.rt.CaptureCallStack(0, nil) {
-		if file != "" && frame.FuncName() == requirer {
+		if file != "" && strings.HasPrefix(frame.FuncName(), requirer) {
 			return file
 		}
 		if at := v.target.bundle.fileOf(frame); at != "" {

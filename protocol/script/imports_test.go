@@ -32,6 +32,7 @@ func TestImports(t *testing.T) {
 		{"opened by a function of another file", "import { read } from '../lib/read.js'; export const got = read('./name.txt');", read, "of load"},
 		{"opened by another file", "import { own } from '../lib/read.js'; export const got = own;", read, "of lib"},
 		{"opened by a CommonJS file", "import common from '../lib/common.js'; export const got = common.text;", common, "of lib"},
+		{"opened by a CommonJS file where the names of helpers are taken", "import common from '../lib/common.js'; export const got = common.text + typeof require;", common, "of libfunction"},
 		{"opened by a function of a CommonJS file", "const { of } = require('../lib/common.js'); exports.got = of('./name.txt'); exports.default = () => {};", common, "of load"},
 		{"resolved", "import { path } from '../lib/path.js'; export const got = open(path()) + path().startsWith('file:///');",
 			[]string{"tests/lib/path.js", "export const path = () => import.meta.resolve('./name.txt');", "tests/lib/name.txt", "of lib "}, "of lib true"},

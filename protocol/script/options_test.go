@@ -177,12 +177,13 @@ func TestTestOptions(t *testing.T) {
 	const ask = "JSON.stringify(exec.test.options.scenarios)"
 	nulls := `"exec":null,"executor":"%s","gracefulStop":null,`
 	for _, c := range []struct{ options, ask, want string }{
-		{`{ vus: 2, iterations: 4 }`, ask, `{"default":{"env":null,` + fmt.Sprintf(nulls, "shared-iterations") + `"iterations":4,"maxDuration":null,"options":null,"startTime":null,"tags":null,"vus":2}}`},
-		{`{ vus: 2, duration: '70s' }`, ask, `{"default":{"duration":"1m10s","env":null,` + fmt.Sprintf(nulls, "constant-vus") + `"options":null,"startTime":null,"tags":null,"vus":2}}`},
+		{`{ vus: 2, iterations: 4 }`, ask, `{"default":{"env":null,` + fmt.Sprintf(nulls, "shared-iterations") + `"iterations":4,"maxDuration":null,"startTime":null,"tags":null,"vus":2}}`},
+		{`{ vus: 2, duration: '70s' }`, ask, `{"default":{"duration":"1m10s","env":null,` + fmt.Sprintf(nulls, "constant-vus") + `"startTime":null,"tags":null,"vus":2}}`},
 		{`{ stages: [{ duration: '1s', target: 3 }] }`, "exec.test.options.scenarios.default.stages[0].target", "3"},
 		{`{ scenarios: { s: { executor: 'constant-vus', vus: 3, duration: '1s' } } }`, "exec.test.options.scenarios.s.vus + ' ' + exec.test.options.scenarios.s.exec", "3 null"},
 		{`{ thresholds: { http_reqs: ['count>0'] } }`, "exec.test.options.thresholds.http_reqs[0]", "count>0"},
-		{`{ vus: 5 }`, "[typeof exec.test.options.vus, exec.test.options.rps, exec.test.options.maxRedirects, Object.isFrozen(exec.test.options.scenarios)]", "undefined,,10,true"},
+		{`{ vus: 5 }`, "[typeof exec.test.options.vus, exec.test.options.rps, exec.test.options.dns.ttl, Object.isFrozen(exec.test.options.scenarios)]", "undefined,,,true"},
+		{`{ batch: '3', Tags: { a: 'b' } }`, "[typeof exec.test.options.batch, exec.test.options.tags.a, exec.test.options.summaryTrendStats, exec.test.options.systemTags[0]]", "number,b,avg,min,med,max,p(90),p(95),check"},
 	} {
 		path := testenv.Files(t, "flow.js", `import exec from 'k6/execution'; import { check } from 'k6';
 			export const options = `+c.options+`;

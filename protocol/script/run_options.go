@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -32,17 +33,26 @@ func (v *vu) testOptions() sobek.Value {
 	return v.options
 }
 
+// numeric are the options that are numbers in exec.test.options, however a script writes them.
+var numeric = []string{"rps", "maxRedirects", "batch", "batchPerHost"}
+
 func (t *Target) consolidated() map[string]any {
 	o := &t.Options
-	all := map[string]any{}
-	for _, name := range slices.Concat(slices.Collect(maps.Keys(optionReaders)), idle, segments, []string{ofThresholds}) {
-		all[name] = nil
+	all := map[string]any{"summaryTrendStats": defaultTrendStats, "systemTags": slices.Sorted(slices.Values(usualTags))}
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(optionReaders)), segments, []string{ofThresholds, "ext", "summaryTimeUnit", "metricSamplesBufferSize", "consoleOutput", "localIPs"}) {
+		if all[name] == nil {
+			all[name] = nil // is there, and null
+		}
 	}
-	all["maxRedirects"], all["batch"], all["batchPerHost"], all["summaryTrendStats"] = o.Redirects, o.Batch, o.BatchPerHost, defaultTrendStats
+	all["dns"] = map[string]any{"ttl": nil, "select": nil, "policy": nil}
 	for name, raw := range o.given {
 		all[name] = raw
+		var n amount
+		if _, text := strings.CutPrefix(string(raw), `"`); text && slices.Contains(numeric, name) && n.UnmarshalJSON(raw) == nil {
+			all[name] = n
+		}
 	}
-	for _, short := range []string{"vus", "iterations", "duration", "stages"} {
+	for _, short := range []string{"vus", "iterations", "duration", "stages", "cloud", "noUsageReport"} {
 		delete(all, short)
 	}
 	if all["scenarios"] = t.scenarios(); len(o.Scenarios) == 0 {
@@ -93,7 +103,7 @@ func (t *Target) derived() map[string]any {
 
 // withNulls adds what every scenario has.
 func withNulls(scenario map[string]any) map[string]any {
-	for _, name := range []string{"startTime", "gracefulStop", "env", "exec", "tags", "options"} {
+	for _, name := range []string{"startTime", "gracefulStop", "env", "exec", "tags"} {
 		if _, has := scenario[name]; !has {
 			scenario[name] = nil
 		}

@@ -22,6 +22,7 @@ type secretSource struct {
 func (t *Target) readSecrets(c *Config) error {
 	var all []secretSource
 	var errs []error
+	var hidden []string
 	for i, text := range c.Secrets {
 		source, isDefault, err := readSecretSource(text)
 		if err != nil {
@@ -34,9 +35,12 @@ func (t *Target) readSecrets(c *Config) error {
 		}
 		for key, value := range source.values {
 			t.around.Secrets.Add(key, value)
+			if value != "" {
+				hidden = append(hidden, value, "***SECRET_REDACTED***")
+			}
 		}
 	}
-	t.secrets = all
+	t.secrets, t.console.hide = all, strings.NewReplacer(hidden...)
 	return errors.Join(errs...)
 }
 
@@ -83,36 +87,35 @@ func (s *secretSource) add(pairs []string) error {
 	return nil
 }
 
+// secret is the value of a key in the first source that is asked for.
+func (v *vu) secret(is func(*secretSource) bool, none, key string) sobek.Value {
+	for i := range v.target.secrets {
+		s := &v.target.secrets[i]
+		if !is(s) {
+			continue
+		}
+		value, known := s.values[key]
+		if !known {
+			v.throw("secret source %q has no %q", s.name, key)
+		}
+		return v.rt.ToValue(value)
+	}
+	v.throw("%s", none)
+	return nil
+}
+
 // secretsModule is "k6/secrets": the first source, and all by their names.
 func (v *vu) secretsModule() exports {
-	get := func(s *secretSource) func(sobek.FunctionCall) sobek.Value {
+	getter := func(is func(*secretSource) bool, none string) func(sobek.FunctionCall) sobek.Value {
 		return func(call sobek.FunctionCall) sobek.Value {
-			return v.promise(func() sobek.Value {
-				key := call.Argument(0).String()
-				value, known := s.values[key]
-				if !known {
-					v.throw("secret source %q has no %q", s.name, key)
-				}
-				return v.rt.ToValue(value)
-			})
+			return v.promise(func() sobek.Value { return v.secret(is, none, call.Argument(0).String()) })
 		}
 	}
-	sources := v.target.secrets
 	return exports{
-		"get": func(call sobek.FunctionCall) sobek.Value {
-			if len(sources) == 0 {
-				v.throw("no secret source is given: --secret-source file=PATH, or mock=KEY=VALUE")
-			}
-			return get(&sources[0])(call)
-		},
+		"get": getter(func(*secretSource) bool { return true }, "no secret source is given: --secret-source file=PATH, or mock=KEY=VALUE"),
 		"source": func(name string) sobek.Value {
-			for i := range sources {
-				if sources[i].name == name {
-					return v.object(exports{"get": get(&sources[i])})
-				}
-			}
-			v.throw("there is no secret source %q", name)
-			return nil
+			named := func(s *secretSource) bool { return s.name == name }
+			return v.object(exports{"get": getter(named, fmt.Sprintf("there is no secret source %q", name))})
 		},
 	}
 }
