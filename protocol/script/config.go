@@ -16,8 +16,8 @@ type Config struct {
 	URL string `json:"target" file:"url" flag:"-"`
 	// Script is the file, in JavaScript or TypeScript.
 	Script string `file:"script" words:"run this *file* of JavaScript or TypeScript in every iteration, as k6 does; __ENV.BASE_URL is the URL"`
-	// Root is the folder whose files the script may import and open; "" is its own.
-	Root string `file:"script_root" words:"*folder* from which the script may import and open files (default: the script's folder)"`
+	// Root is the folder whose files the script may import and open; "" is that of its project.
+	Root string `file:"script_root" words:"*folder* from which the script may import and open files (default: its Git repository, package or the current folder)"`
 	// VUMemory is what each of them may take.
 	VUMemory int64 `file:"vu_memory" unit:"bytes" default:"64MiB" min:"1MiB" words:"end the run when the script's callers use more *memory* than this each, on average, such as 64MiB"`
 	// JSLib is a folder with the script's remote imports.

@@ -62,6 +62,25 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// The folder that scripts may read, by what is above them and where the command runs.
+func TestProject(t *testing.T) {
+	top := filepath.Dir(testenv.Files(t, "mark", "", "git/.git/HEAD", "", "git/package.json", "{}", "git/a/b/x.js", "", "packed/package.json", "{}", "packed/a/package.json", "{}", "packed/a/b/x.js", ""))
+	for _, c := range []struct{ dir, here, want string }{
+		{"git/a/b", "git/a", "git"},
+		{"git/a/b", "elsewhere", "git"},
+		{"packed/a/b", "elsewhere", "packed/a"},
+		{"packed/a/b", "packed/a/b", "packed/a"},
+		{"packed/a/b", "packed", "packed"},
+	} {
+		if got := project(filepath.Join(top, c.dir), filepath.Join(top, c.here)); got != filepath.Join(top, c.want) {
+			t.Errorf("of %s, from %s: %s, want %s", c.dir, c.here, got, c.want)
+		}
+	}
+	if got := project(string(filepath.Separator), string(filepath.Separator)); got != string(filepath.Separator) {
+		t.Errorf("of a script in the root: %s", got)
+	}
+}
+
 // Imports that leave a folder that was found never open all of the file system, nor do links.
 func TestFoundRootsAreBounded(t *testing.T) {
 	const ok = "\nexport default function () {}"

@@ -172,20 +172,27 @@ func (o *Options) readTLSSuites(raw json.RawMessage) error {
 // looksUp reports whether names are looked up here, and not by the system when it connects.
 func (c *netOptions) looksUp() bool { return c.names.set || len(c.refused) > 0 }
 
-// A refusedAddress is why options do not let a script connect. Its code is that of k6's page of error codes.
-type refusedAddress struct {
-	text string
-	code int
-}
+// A refusedAddress is why options do not let a script connect: the number of the error on k6's page of error codes.
+type refusedAddress int
 
-func (r *refusedAddress) Error() string { return r.text }
+const (
+	blockedName   refusedAddress = 1111
+	blacklistedIP refusedAddress = 1110
+)
+
+func (r refusedAddress) Error() string {
+	if r == blockedName {
+		return "hostname is blocked"
+	}
+	return "ip is blacklisted"
+}
 
 // where returns the address to connect to for host:port.
 func (t *Target) where(ctx context.Context, hostPort string) (string, error) {
 	c := &t.Options.connecting
 	host, _, err := net.SplitHostPort(hostPort)
-	if pattern := matching(c.blocked, host); err == nil && pattern != "" {
-		return "", &refusedAddress{fmt.Sprintf("hostname (%s) is in a blocked pattern (%s)", host, pattern), 1111}
+	if err == nil && net.ParseIP(host) == nil && matching(c.blocked, host) != "" {
+		return "", blockedName
 	}
 	to := t.Options.address(hostPort)
 	host, port, err := net.SplitHostPort(to)
@@ -201,7 +208,7 @@ func (t *Target) where(ctx context.Context, hostPort string) (string, error) {
 	}
 	for _, prefix := range c.refused {
 		if prefix.Contains(ip) {
-			return "", &refusedAddress{fmt.Sprintf("IP (%v) is in a blacklisted range (%v)", ip, prefix), 1110}
+			return "", blacklistedIP
 		}
 	}
 	return net.JoinHostPort(ip.String(), port), nil

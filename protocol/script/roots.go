@@ -1,7 +1,6 @@
 package script
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -35,7 +34,11 @@ func (r *roots) note(path string) {
 // readRoots takes the folders that are given. Without root it is the project that dir is in.
 func (r *roots) readRoots(dir, root, library string) error {
 	if r.found = root == ""; r.found {
-		root = project(dir)
+		here, _ := filepath.Abs(".")
+		if real, err := filepath.EvalSymlinks(here); err == nil {
+			here = real
+		}
+		root = project(dir, here)
 	}
 	for _, folder := range []string{root, library} {
 		if folder == "" {
@@ -55,20 +58,22 @@ func (r *roots) readRoots(dir, root, library string) error {
 	return nil
 }
 
-// project is the nearest folder from dir upwards that is a Git repository, or else has a package.json, or else dir.
-func project(dir string) string {
-	packaged := ""
-	for at := dir; ; at = filepath.Dir(at) {
+// project is the nearest folder from dir upwards that is a Git repository, or else the nearest with a package.json or
+// the one where the command runs, whichever is further up, or else dir. It is never all of the file system.
+func project(dir, here string) string {
+	packaged, root := "", dir
+	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
 		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
 			return at
 		}
-		if _, err := os.Stat(filepath.Join(at, "package.json")); err == nil {
-			packaged = cmp.Or(packaged, at)
+		if _, err := os.Stat(filepath.Join(at, "package.json")); err == nil && packaged == "" {
+			packaged, root = at, at
 		}
-		if at == filepath.Dir(at) {
-			return cmp.Or(packaged, dir)
+		if at == here {
+			root = at
 		}
 	}
+	return root
 }
 
 // reach moves a first folder that was found up to where a file can be imported from. It never becomes all of the

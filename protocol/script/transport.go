@@ -209,8 +209,11 @@ var errorCodes = map[errkind.Kind]int{errkind.DNS: 1100, errkind.Timeout: 1050, 
 
 // errorCode is the number of an error.
 func errorCode(err error) int {
-	if refused, ok := errors.AsType[*refusedAddress](err); ok {
-		return refused.code
+	if refused, ok := errors.AsType[refusedAddress](err); ok {
+		return int(refused)
+	}
+	if unknown, ok := errors.AsType[*net.DNSError](err); ok && unknown.IsNotFound {
+		return 1101
 	}
 	if _, unknown := errors.AsType[*tls.CertificateVerificationError](err); unknown && errkind.Of(err) == errkind.TLS {
 		return 1310
