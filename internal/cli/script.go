@@ -166,9 +166,7 @@ func (a *app) summaries(ctx context.Context, r *runSettings, result *load.Result
 		errs = append(errs, err, os.WriteFile(r.Export, content, 0o644))
 	}
 	all, err := r.script.Summary(ctx, result)
-	if err != nil { // as in k6, which goes on with its own summary
-		fmt.Fprintf(a.Err, "contend: no summary of the script: %v\n", err)
-	}
+	told := []error{err}
 	for _, destination := range slices.Sorted(maps.Keys(all)) {
 		switch destination {
 		case "stdout":
@@ -178,7 +176,10 @@ func (a *app) summaries(ctx context.Context, r *runSettings, result *load.Result
 		default:
 			err = os.WriteFile(destination, all[destination], 0o644)
 		}
-		errs = append(errs, err)
+		told = append(told, err)
+	}
+	if err := errors.Join(told...); err != nil { // which does not decide the exit code, as in k6
+		fmt.Fprintf(a.Err, "contend: no summary of the script: %v\n", err)
 	}
 	return errors.Join(errs...)
 }

@@ -24,6 +24,8 @@ func TestScriptsOfK6(t *testing.T) {
 			nil, exitDone, ""},
 		{"a summary that throws", "export const options = { vus: 1, iterations: 1 };\nexport default function () {}\nexport function handleSummary(data) { return { stdout: data.nothing.count }; }",
 			nil, exitDone, "contend: no summary of the script: handleSummary of"},
+		{"a summary that cannot be written", "export const options = { vus: 1, iterations: 1 };\nexport default function () {}\nexport function handleSummary() { return { '/no/such/folder/x': 'x' }; }",
+			nil, exitDone, "contend: no summary of the script: open /no/such/folder/x"},
 		{"an option that nobody knows", "export const options = { vus: 1, iterations: 1, name: 'x' };\nexport default function () { get(); }",
 			nil, exitDone, "script: flow.js:3: options.name is ignored"},
 		{"flags in exec.test.options", "import exec from 'k6/execution';\nexport const options = { vus: 1, iterations: 1 };\nexport default function () { const o = exec.test.options.scenarios.default; console.log(o.executor, o.vus, o.iterations); }",

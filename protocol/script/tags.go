@@ -166,11 +166,11 @@ func (o *tagObject) Delete(name string) bool { delete(o.v.tags, name); return tr
 func (o *tagObject) Keys() []string { return slices.Collect(maps.Keys(o.v.tags)) }
 
 // usualTags are the tags of the system that what is measured has unless options.systemTags says otherwise, and
-// otherTags those that it may ask for. No threshold sees vu and iter, as in k6.
+// otherTags those that it may ask for. No threshold sees vu and iter, as in k6, and nothing has ocsp_status.
 var (
 	usualTags = []string{"proto", "subproto", "status", "method", "url", "name", "group", "check", "error", "error_code",
 		"tls_version", "scenario", "service", "expected_response"}
-	otherTags = []string{"ip", "vu", "iter"}
+	otherTags = []string{"ip", "vu", "iter", "ocsp_status"}
 )
 
 func (o *Options) readSystemTags(raw json.RawMessage) error {

@@ -53,5 +53,5 @@ func TestSystemTags(t *testing.T) {
 			})
 		})
 	}
-	refuses(t, Config{Script: testenv.Files(t, "tags.js", "export const options = {\n systemTags: ['status', 'ocsp_status'] };\nexport default function () {}")}, `tags.js:2: options.systemTags has "ocsp_status"; expected proto, `)
+	refuses(t, Config{Script: testenv.Files(t, "tags.js", "export const options = {\n systemTags: ['status', 'ocsp'] };\nexport default function () {}")}, `tags.js:2: options.systemTags has "ocsp"; expected proto, `)
 }
