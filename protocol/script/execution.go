@@ -109,23 +109,26 @@ func (v *vu) executor() string {
 
 // abort ends the run. It is not an exception: the script cannot catch it.
 func (v *vu) abort(call sobek.FunctionCall) sobek.Value {
-	v.aborted = &load.Abort{Reason: v.reason("abort", "the script ended the run", call)} // a promise may swallow the interrupt
-	v.rt.Interrupt(v.aborted)
+	why := &load.Abort{Reason: reason("the script ended the run", call)}
+	if v.started {
+		v.aborted = why // a promise may swallow the interrupt
+	}
+	v.rt.Interrupt(why)
 	return sobek.Undefined()
 }
 
 // fail marks the run as failed and lets it go on; the first reason is reported when it is over.
 func (v *vu) fail(call sobek.FunctionCall) sobek.Value {
-	reason := errors.New(place(v.rt.CaptureCallStack(0, nil)) + v.reason("fail", "the script marked the run as failed", call))
-	v.target.failed.CompareAndSwap(nil, &reason)
+	if !v.started {
+		v.throw("fail works within an iteration, setup and teardown: to end the run here, throw an exception")
+	}
+	why := errors.New(place(v.rt.CaptureCallStack(0, nil)) + reason("the script marked the run as failed", call))
+	v.target.failed.CompareAndSwap(nil, &why)
 	return sobek.Undefined()
 }
 
 // reason is why a script has a run end, or fail.
-func (v *vu) reason(function, what string, call sobek.FunctionCall) string {
-	if !v.started {
-		v.throw("%s works within an iteration, setup and teardown: to end the run here, throw an exception", function)
-	}
+func reason(what string, call sobek.FunctionCall) string {
 	if isObject(call.Argument(0)) {
 		what += ": " + harmless(call.Argument(0))
 	}

@@ -46,6 +46,8 @@ func TestImports(t *testing.T) {
 			var import_encoding = __toESM(require("k6/encoding"));
 			module.exports = { got: import_encoding.default.b64encode('a') + import_encoding.b64encode('b'), default: () => {} };`, nil, "YQ==Yg=="},
 		{"a name that a module does not have", "import { scenario, exec } from 'k6/execution'; import { noSuch } from 'k6'; export const got = typeof exec + typeof scenario + typeof noSuch;", nil, "undefinedobjectundefined"},
+		{"left for later", "export const got = ['not yet']; setTimeout(() => { got[0] = 'later'; }, 1);", nil, "later"},
+		{"awaited later", "export const got = await new Promise((done) => setTimeout(() => done('later'), 1));", nil, "later"},
 		{"awaited", "const text = await Promise.resolve('late'); export const got = text;", nil, "late"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -99,10 +99,11 @@ func (p *driven) newVU(ctx context.Context, own int) (*vu, error) {
 	v.bound()
 	ctx, cancel := context.WithTimeoutCause(ctx, initTimeout, fmt.Errorf("init takes longer than %v", initTimeout))
 	defer cancel()
+	v.ctx = ctx // which what is left for later waits in
 	if err := v.bounded(ctx, v.init); err != nil {
 		return nil, err
 	}
-	v.started = true
+	v.ctx, v.started = context.Background(), true
 	if own > 0 {
 		t.tally.users.Add(1)
 		v.hearing = t.hearings.add()
@@ -126,10 +127,16 @@ func (v *vu) init() error {
 	v.exports = v.rt.NewObject()
 	_ = module.Set("exports", v.exports)
 	value, err := v.guarded(func() (sobek.Value, error) {
-		return run(sobek.Undefined(), v.exports, module, v.rt.ToValue(v.native))
+		value, err := run(sobek.Undefined(), v.exports, module, v.rt.ToValue(v.native))
+		if err == nil {
+			err = v.timers.run(v)
+		}
+		return value, err
 	})
 	if err == nil {
 		err = v.rejections.take(v)
+	} else if v.ctx.Err() != nil {
+		err = context.Cause(v.ctx)
 	}
 	if err != nil {
 		return err
