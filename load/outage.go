@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,8 @@ type outage struct {
 	// ever belongs to the session as well: whether anything was right. Until then first is the limit.
 	ever  *atomic.Bool
 	first time.Duration
+	// flows says that an iteration with any response ends an outage, whatever became of the rest of it.
+	flows bool
 	// A request in flight may still succeed. ended counts the iterations of this run that ended, silent the VUs of
 	// the closed model without an ended one. In the open model begun says how many began.
 	ended, silent atomic.Int64
@@ -47,7 +50,7 @@ const noOutage = -1
 
 // outage is that of a further run of the session.
 func (s *Session) outage(r *run) *outage {
-	o := &outage{since: &s.silent, driven: s.driven, limit: r.plan.patience(), ever: &s.right, first: r.plan.hopeless(), over: make(chan struct{}),
+	o := &outage{since: &s.silent, driven: s.driven, limit: r.plan.patience(), ever: &s.right, first: r.plan.hopeless(), flows: r.plan.WholeFlows, over: make(chan struct{}),
 		begun: func() int64 { return 0 }}
 	if r.plan.Pacer != nil {
 		o.begun = r.begunSoFar
@@ -67,7 +70,7 @@ func (r *run) begunSoFar() (sum int64) {
 
 // note registers an iteration that has ended, and reports whether that ends the run.
 func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error) (aborts bool) {
-	if err == nil && !out.Failed {
+	if err == nil && !out.Failed || o.flows && answered(out) {
 		if o.since.Load() != noOutage { // most often: nobody else then has to fetch it again
 			o.since.Store(noOutage)
 		}
@@ -97,6 +100,11 @@ func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error)
 		})
 	}
 	return false
+}
+
+// answered reports whether a request of a flow got a response.
+func answered(out *Outcome) bool {
+	return slices.ContainsFunc(out.Requests, func(r Request) bool { return r.Err == "" })
 }
 
 // abort returns why a VU has ended the run, or "".

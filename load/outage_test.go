@@ -43,6 +43,12 @@ func refuses(context.Context) (Outcome, error) {
 	return Outcome{}, &errkind.Error{Kind: errkind.Refused, Err: errors.New("nobody")}
 }
 
+// halves is an iteration of two requests; the second has no response.
+func halves(ctx context.Context) (Outcome, error) {
+	_, err := refuses(ctx)
+	return Outcome{Whole: true, Requests: []Request{{Name: "a"}, {Name: "b", Err: errkind.Refused}}}, err
+}
+
 func breaks(context.Context) (Outcome, error) {
 	time.Sleep(10 * time.Millisecond)
 	return Outcome{Failed: true, Status: 503}, nil
@@ -85,6 +91,8 @@ func TestOutage(t *testing.T) {
 		{"without a timeout", nil, refuses, Plan{Duration: 10 * second, Timeout: -1}, 10 * second, 0, ""},
 		{"a script, which has no timeout", nil, refuses, Plan{Duration: 10 * second, Timeout: -1, WholeFlows: true}, 2 * second, 0, "refused: nobody"},
 		{"a script, despite errors", nil, refuses, Plan{Duration: 10 * second, Timeout: -1, WholeFlows: true, DespiteErrors: true}, 10 * second, 0, ""},
+		{"a script with some responses", nil, halves, Plan{Duration: 10 * second, Timeout: -1, WholeFlows: true}, 10 * second, 0, ""},
+		{"requests that are refused", nil, halves, Plan{Duration: 10 * second}, 2 * second, 0, "refused: nobody"},
 		{"a script from 5 s on", []span{{0, 5 * second}}, refuses, Plan{Duration: 10 * second, Timeout: -1, WholeFlows: true}, 10 * second, 2000, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -196,9 +196,13 @@ func succeeded(doc *report.Document) error {
 }
 
 // ranThrough reports whether a script ran to its end, though no iteration was right, or none was over: what it asks
-// of answers is its own, and its thresholds decide.
+// of answers is its own, and its thresholds decide. Without any answer it did not.
 func ranThrough(r *load.Result) bool {
-	return r.Script != nil && r.Completed == 0 && (r.Failed > 0 || r.Unfinished > 0 && r.ErroredTotal() == 0) && r.Stopped != load.StoppedByOutage
+	answered := r.ErroredTotal() == 0
+	for _, q := range r.Requests {
+		answered = answered || q.Completed+q.Failed > 0
+	}
+	return r.Script != nil && r.Completed == 0 && r.Planned > 0 && answered && r.Stopped != load.StoppedByOutage
 }
 
 func nothing(r trial.Cell) error {

@@ -19,6 +19,8 @@ func TestScriptsOfK6(t *testing.T) {
 	}{
 		{"what is INVALID is printed", thrown, nil, exitDone, "INVALID"},
 		{"what is INVALID decides", thrown, []string{"--strict"}, exitUndecided, "INVALID"},
+		{"a request of each iteration has no response", "export const options = { vus: 1, iterations: 3 };\nexport default function () { get(); http.get('http://127.0.0.1:1/'); }", nil, exitDone, "no request succeeded"},
+		{"no request has a response", "export const options = { vus: 1, iterations: 3 };\nexport default function () { http.get('http://127.0.0.1:1/'); }", nil, exitFailed, "refused"},
 		{"a claim of the command line decides", thrown, []string{"--expect", "errors < 1%"}, exitUnmet, "errors"},
 		{"a threshold on a rate without values", "export const options = { vus: 1, iterations: 1, thresholds: { 'checks{scenario:smoke}': ['rate>0.99'], checks: ['rate==1'] } };\nexport default function () { get(); }",
 			nil, exitDone, ""},
