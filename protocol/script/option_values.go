@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,10 +38,18 @@ func (a *amount) UnmarshalJSON(raw []byte) error {
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return fmt.Errorf("is %s; expected a number", raw)
+		return &json.UnmarshalTypeError{Value: string(raw), Type: reflect.TypeFor[amount]()} // to which the field is added
 	}
 	*a = amount(n)
 	return nil
+}
+
+// kindOf says what a value of Go is in JSON.
+func kindOf(t reflect.Type) string {
+	if t.Kind() == reflect.Float64 {
+		return "a number"
+	}
+	return "a value of type " + t.String()
 }
 
 // readPaused warns: a run here begins at once.

@@ -172,8 +172,10 @@ func decode[T any](raw json.RawMessage, into *T) error {
 	err := d.Decode(into)
 	var wrong *json.UnmarshalTypeError
 	switch {
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return fmt.Errorf("%s is %s; expected %s", wrong.Field, wrong.Value, kindOf(wrong.Type))
 	case errors.As(err, &wrong):
-		return fmt.Errorf("is %s; expected a value of type %v", raw, wrong.Type)
+		return fmt.Errorf("is %s; expected %s", raw, kindOf(wrong.Type))
 	case err != nil:
 		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}

@@ -63,6 +63,7 @@ type scenarioOptions struct {
 	Exec             string            `json:"exec"`
 	Env              map[string]string `json:"env"`
 	Tags             map[string]any    `json:"tags"`
+	Options          json.RawMessage   `json:"options"` // of browsers
 }
 
 // executors are those that can be run, with what each does.
