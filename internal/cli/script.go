@@ -69,6 +69,9 @@ func (a *app) scriptLoad(ctx context.Context, spec *targetFlags, given setting.V
 		}
 		fmt.Fprintf(a.Err, "contend: flags replace the scenarios of the script (%s); use --scenario to run one of them\n", strings.Join(names, ", "))
 	}
+	for _, warning := range read.Warnings() {
+		fmt.Fprintf(a.Err, "contend: %s\n", warning)
+	}
 	options := &read.Options
 	if len(options.Scenarios) > 1 && (!whole || has("concurrency")) {
 		protocol.Close(read)
@@ -84,6 +87,12 @@ func (a *app) scriptLoad(ctx context.Context, spec *targetFlags, given setting.V
 	} else if has(ofOneLoad...) {
 		options.Flatten()
 	}
+	ownLoad(options, has, given, part)
+	return read, nil
+}
+
+// ownLoad gives the flags of a load that are not given what the script's options say.
+func ownLoad(options *script.Options, has func(flags ...string) bool, given setting.Values, part scriptPart) {
 	own := map[string]string{}
 	if !has("duration", "iterations", "stages") {
 		own["duration"], own["iterations"] = setting.Duration(options.Duration), strconv.FormatInt(options.Iterations, 10)
@@ -103,7 +112,6 @@ func (a *app) scriptLoad(ctx context.Context, spec *targetFlags, given setting.V
 			given[flag] = setting.Value{Texts: []string{text}}
 		}
 	}
-	return read, nil
 }
 
 // scriptOptions is scriptLoad for those that want nothing else of the script.

@@ -29,7 +29,7 @@ func TestScriptsOfK6(t *testing.T) {
 		{"a summary that cannot be written", "export const options = { vus: 1, iterations: 1 };\nexport default function () {}\nexport function handleSummary() { return { '/no/such/folder/x': 'x' }; }",
 			nil, exitDone, "contend: no summary of the script: open /no/such/folder/x"},
 		{"an option that nobody knows", "export const options = { vus: 1, iterations: 1, name: 'x' };\nexport default function () { get(); }",
-			nil, exitDone, "script: flow.js:3: options.name is ignored"},
+			nil, exitDone, "contend: flow.js:3: options.name is ignored"},
 		{"flags in exec.test.options", "import exec from 'k6/execution';\nexport const options = { vus: 1, iterations: 1 };\nexport default function () { const o = exec.test.options.scenarios.default; console.log(o.executor, o.vus, o.iterations); }",
 			[]string{"-c", "2", "-n", "3"}, exitDone, "script: shared-iterations 2 3"},
 		{"secrets", "import secrets from 'k6/secrets';\nexport const options = { vus: 1, iterations: 1 };\nexport default async function () { check(await secrets.get('key'), { 'is there': (s) => s === 'hidden-value' }); }",

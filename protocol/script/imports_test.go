@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"contend/internal/testenv"
-	"contend/protocol/wire"
 )
 
 // What scripts import and open without a flag, from where k6 does: "got" is what each comes to.
@@ -118,15 +117,13 @@ export const options = { vus: 1, iterations: 1,
   nam: 'x', maxVUs: 5,
   insecureSkipTlsVerify: true, httpDebug: 'full', paused: true };
 export default function () { check(chek, {}); }`)
-	var printed strings.Builder
-	target := newTargetIn(t, wire.Surroundings{Console: &printed}, Config{Script: path})
-	if want := `script: flow.js:1:10: k6 has no chek, which is undefined: did you mean check?
-script: options.httpDebug is ignored: requests are not printed
-script: flow.js:3: options.maxVUs is ignored, as it is not known; docs/scripts.md lists those that are
-script: flow.js:3: options.nam is ignored, as it is not known; docs/scripts.md lists those that are
-script: options.paused is ignored: the run begins at once
-`; printed.String() != want {
-		t.Errorf("%s, want\n%s", printed.String(), want)
+	target := newTarget(t, Config{Script: path})
+	if got, want := strings.Join(target.Warnings(), "\n"), `flow.js:1:10: k6 has no chek, which is undefined: did you mean check?
+options.httpDebug is ignored: requests are not printed
+flow.js:3: options.maxVUs is ignored, as it is not known; docs/scripts.md lists those that are
+flow.js:3: options.nam is ignored, as it is not known; docs/scripts.md lists those that are
+options.paused is ignored: the run begins at once`; got != want {
+		t.Errorf("%s, want\n%s", got, want)
 	}
 	if !target.Options.Insecure {
 		t.Error("the case of letters matters")

@@ -112,9 +112,6 @@ func New(ctx context.Context, c Config, around wire.Surroundings) (*Target, erro
 	if wants := func(l Load) bool { return l.Exec == "" }; slices.ContainsFunc(t.Options.loads(), wants) && !v.hasFunction("default") {
 		return nil, asked.About(fmt.Errorf("%s exports no function %q, which would be an iteration", c.Script, "default"))
 	}
-	for _, warning := range slices.Concat(t.bundle.warnings, t.Options.warnings) {
-		t.console.warn(warning)
-	}
 	if perSec := t.Options.RequestsPerSec; perSec > 0 {
 		t.limit.every = time.Duration(float64(time.Second) / perSec)
 	}
@@ -128,6 +125,9 @@ func New(ctx context.Context, c Config, around wire.Surroundings) (*Target, erro
 	}
 	return t, nil
 }
+
+// Warnings are what the script asks for and does not get, each with its line.
+func (t *Target) Warnings() []string { return slices.Concat(t.bundle.warnings, t.Options.warnings) }
 
 // replace checks the URL, and notes which origin of the script it takes the place of.
 func (t *Target) replace(c *Config) (err error) {
