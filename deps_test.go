@@ -138,7 +138,7 @@ var heavy = map[string][]string{
 	"github.com/spf13/cobra":                  {"internal/cli"},
 	"github.com/spf13/pflag":                  {"internal/cli"},
 	"golang.org/x/crypto":                     {"protocol/script"},
-	"golang.org/x/net":                        {"protocol/wire", "protocol/wire/wiretest", "protocol/http", "websocket", "systems/uplink/stream"},
+	"golang.org/x/net":                        {"protocol/wire", "protocol/wire/wiretest", "protocol/http", "protocol/script", "websocket", "systems/uplink/stream"},
 	"golang.org/x/exp":                        {"why/gotrace"},
 	"golang.org/x/sys":                        {"internal/cpu", "internal/epoll", "internal/perf", "internal/rebind", "pace", "loop", "probe", "subject", "protocol/http", "internal/replicas", "internal/placement"},
 	"golang.org/x/term":                       {"internal/cli"},
@@ -152,6 +152,7 @@ var heavy = map[string][]string{
 	"github.com/grafana/sobek":                {"protocol/script"},
 	"github.com/evanw/esbuild":                {"protocol/script"},
 	"github.com/tidwall/gjson":                {"protocol/script"},
+	"github.com/PuerkitoBio/goquery":          {"protocol/script"},
 	"github.com/andybalholm/brotli":           {"protocol/coding"},
 	"github.com/klauspost/compress":           {"protocol/coding"},
 	"github.com/ianlancetaylor/demangle":      {"why/symbol"},
@@ -223,9 +224,9 @@ var rooms = map[string]size{
 	"pace":                 {615, 575},
 	"pipeline":             {905, 890},
 	"probe":                {310, 165},
-	"protocol":             {19025, 13790},
-	"report":               {11640, 5865}, // +50: functions that explain a difference; +30, +45: counted instructions as Go benchmark lines; +25, +20: how functions of Node, Python and Java become known; +5, +10: searches that one request at a time ends; +5: levels left out because connections starve; +10: counting for which there was too little time; +25, +20: searches that end before an attempt, levels that starve connections; +15, +20: an experiment answers by what was counted; +10, +60: pages that begin with what changed; +315, +120: the page of counted instructions, with lines, callers and what is asked of the kernel; +0, +75: each figure has one form on all pages; +40, +105: too little time, servers driven at once, those that ignore SIGTERM; +30, +25: what three packages of its parts import and export; +50, +30: how exact levels and rates are, what more callers bring, and sweeps that are not done; +105, +135: the fastest of three, amounts and own metrics of runs, what spoils a server
-	"search":               {825, 645},    // +20, +35: objectives that one request at a time misses; +20: slow servers whose callers wait for each other, or longer than a grace; +40, +55: servers whose responses take long, or that starve connections; +125, +120: a sequential bound on the share of slow answers, and the interval of the limit; attempts of 10,000 answers went
+	"protocol":             {19775, 13840}, // +750, +50: scripts: pages of HTML and their forms, certificates, JSON Web Keys, Blobs
+	"report":               {11640, 5865},  // +50: functions that explain a difference; +30, +45: counted instructions as Go benchmark lines; +25, +20: how functions of Node, Python and Java become known; +5, +10: searches that one request at a time ends; +5: levels left out because connections starve; +10: counting for which there was too little time; +25, +20: searches that end before an attempt, levels that starve connections; +15, +20: an experiment answers by what was counted; +10, +60: pages that begin with what changed; +315, +120: the page of counted instructions, with lines, callers and what is asked of the kernel; +0, +75: each figure has one form on all pages; +40, +105: too little time, servers driven at once, those that ignore SIGTERM; +30, +25: what three packages of its parts import and export; +50, +30: how exact levels and rates are, what more callers bring, and sweeps that are not done; +105, +135: the fastest of three, amounts and own metrics of runs, what spoils a server
+	"search":               {825, 645},     // +20, +35: objectives that one request at a time misses; +20: slow servers whose callers wait for each other, or longer than a grace; +40, +55: servers whose responses take long, or that starve connections; +125, +120: a sequential bound on the share of slow answers, and the interval of the limit; attempts of 10,000 answers went
 	"setting":              {990, 380},
 	"stat":                 {1455, 2390}, // +5, +15: the weighted median, which why had a second time; +110, +65: counts that vary more than counting explains; +45, +50: means of counts, which hardly vary; +40: movements as values, which results say in their own units
 	"subject":              {2460, 2585}, // +10, +10: waiting for CPUs does not count against a start; a guess when a limit is over went

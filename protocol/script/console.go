@@ -17,6 +17,7 @@ type console struct {
 	mu    sync.Mutex
 	out   io.Writer // nil: nowhere
 	lines int
+	said  map[string]bool // by once
 }
 
 func (c *console) methods(v *vu) exports {
@@ -52,6 +53,22 @@ func (c *console) print(v *vu, values []sobek.Value) {
 // warn prints what is wrong with a script, the first lines of it.
 func (c *console) warn(text string) {
 	if c.next() {
+		c.write(text)
+	}
+}
+
+// once prints what is odd about a script, each text once, in addition to what the script prints.
+func (c *console) once(text string) {
+	c.mu.Lock()
+	known := c.out == nil || c.said[text] || len(c.said) == maxLines
+	if !known {
+		if c.said == nil {
+			c.said = map[string]bool{}
+		}
+		c.said[text] = true
+	}
+	c.mu.Unlock()
+	if !known {
 		c.write(text)
 	}
 }

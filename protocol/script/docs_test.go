@@ -35,7 +35,9 @@ func supported() string {
 	row("parameters of `client.invoke` and `grpc.Stream`", slices.Sorted(maps.Keys(grpcCallReaders)))
 	row("parameters of `ws.connect` and `WebSocket`", slices.Sorted(maps.Keys(socketReaders)))
 	row("of a response", slices.Sorted(maps.Keys(properties)))
-	row("without an import", []string{"__ENV", "__ITER", "__VU", "clearInterval", "clearTimeout", "console", "crypto", "open", "setInterval", "setTimeout"})
+	row("of a `Selection` of `k6/html`", slices.Sorted(maps.Keys(selectionMethods)))
+	row("of an `Element` of `k6/html`", slices.Sorted(maps.Keys(elementMethods)))
+	row("without an import", []string{"__ENV", "__ITER", "__VU", "clearInterval", "clearTimeout", "console", "crypto", "global", "open", "setInterval", "setTimeout"})
 	return b.String()
 }
 

@@ -16,6 +16,7 @@ func (v *vu) globals() {
 	_ = v.rt.Set("__ENV", v.env)
 	_ = v.rt.Set("__VU", v.id)
 	_ = v.rt.Set("open", v.open)
+	_ = v.rt.Set("global", v.rt.GlobalObject())
 	v.later("console", func() sobek.Value { return v.object(v.target.console.methods(v)) })
 	v.later("crypto", func() sobek.Value { return v.rt.ToValue(v.webCrypto()) })
 	for name, function := range v.timersModule() {

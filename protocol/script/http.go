@@ -122,7 +122,7 @@ func (v *vu) ask(method string, arguments []sobek.Value, at int, hasBody bool) *
 		v.readBody(a, argument(at+1))
 		params = argument(at + 2)
 	}
-	readObject(v, a, params, paramReaders, "responseCallback", "jar")
+	readObject(v, a, params, paramReaders, v.ignoreParam, "responseCallback", "jar")
 	v.compress(a)
 	if agent := "User-Agent"; len(a.header[agent]) == 0 {
 		a.header.Set(agent, orContend(v.target.Options.UserAgent))

@@ -20,18 +20,28 @@ var modules map[string]module
 
 func init() { // it refers to functions that refer to it
 	modules = map[string]module{
-		"k6":            (*vu).k6Module,
-		"k6/crypto":     (*vu).cryptoModule,
-		"k6/data":       (*vu).dataModule,
-		"k6/encoding":   (*vu).encodingModule,
-		"k6/execution":  (*vu).executionModule,
-		"k6/http":       (*vu).httpModule,
-		"k6/metrics":    (*vu).metricsModule,
-		"k6/timers":     (*vu).timersModule,
-		"k6/net/grpc":   (*vu).grpcModule,
-		"k6/websockets": (*vu).websocketsModule,
-		"k6/ws":         (*vu).wsModule,
+		"k6":                         (*vu).k6Module,
+		"k6/crypto":                  (*vu).cryptoModule,
+		"k6/crypto/x509":             (*vu).x509Module,
+		"k6/data":                    (*vu).dataModule,
+		"k6/encoding":                (*vu).encodingModule,
+		"k6/execution":               (*vu).executionModule,
+		"k6/experimental/websockets": (*vu).formerWebsocketsModule,
+		"k6/html":                    (*vu).htmlModule,
+		"k6/http":                    (*vu).httpModule,
+		"k6/metrics":                 (*vu).metricsModule,
+		"k6/timers":                  (*vu).timersModule,
+		"k6/net/grpc":                (*vu).grpcModule,
+		"k6/websockets":              (*vu).websocketsModule,
+		"k6/ws":                      (*vu).wsModule,
 	}
+}
+
+// instead says of modules that k6 has and that are not there what to write.
+var instead = map[string]string{
+	"k6/browser":              "no browser is driven; leave out what uses it, and send the requests of its pages with k6/http",
+	"k6/experimental/redis":   "measure a Redis through the server that asks it, with k6/http",
+	"k6/experimental/streams": "read files with open, and the rows of all callers with SharedArray of k6/data",
 }
 
 func moduleNames() []string { return slices.Sorted(maps.Keys(modules)) }

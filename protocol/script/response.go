@@ -49,16 +49,9 @@ func init() { // it refers to functions that refer to it
 		"tls_version":      func(r *response) sobek.Value { return r.text(r.tlsVersion()) },
 		"tls_cipher_suite": func(r *response) sobek.Value { return r.text(r.cipher()) },
 		"json":             func(r *response) sobek.Value { return r.v.rt.ToValue(r.json) },
-		"html":             refused("html", "parse the body with a regular expression, or let the server answer in JSON"),
-		"submitForm":       refused("submitForm", "send the form with http.post"),
-		"clickLink":        refused("clickLink", "send the request with http.get"),
-	}
-}
-
-// refused is a method that does not exist.
-func refused(name, instead string) property {
-	return func(r *response) sobek.Value {
-		return r.v.rt.ToValue(func() { r.v.throw("%s is not possible: %s", name, instead) })
+		"html":             func(r *response) sobek.Value { return r.v.rt.ToValue(r.html) },
+		"submitForm":       func(r *response) sobek.Value { return r.v.rt.ToValue(r.submitForm) },
+		"clickLink":        func(r *response) sobek.Value { return r.v.rt.ToValue(r.clickLink) },
 	}
 }
 

@@ -83,7 +83,7 @@ func (v *vu) newSession(what, text string, params sobek.Value) *session {
 	}
 	s := &session{v: v, url: v.target.redirected(u), pinged: map[string]time.Time{}}
 	s.ask.header = http.Header{"User-Agent": {orContend(v.target.Options.UserAgent)}}
-	readObject(v, s, params, socketReaders)
+	readObject(v, s, params, socketReaders, v.ignoreParam)
 	s.ask.url = ofPage(s.url)
 	if !s.ask.named {
 		s.ask.name = nameOf("WS", s.url)

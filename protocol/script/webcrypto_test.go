@@ -22,7 +22,8 @@ var webExpressions = []expression{
 	{`await (async () => { const k = await crypto.subtle.importKey('raw', text('Jefe'), { name: 'HMAC', hash: { name: 'SHA-256' } }, false, ['sign', 'verify']);
 			const m = await crypto.subtle.sign('HMAC', k, text('what do ya want for nothing?'));
 			return hex(m).slice(0, 8) + await crypto.subtle.verify({ name: 'HMAC' }, k, m, text('what do ya want for nothing?')) + await crypto.subtle.verify('HMAC', k, m, text('other')); })()`, "5bdcc146truefalse"},
-	{`await crypto.subtle.importKey('jwk', text('a'), { name: 'HMAC', hash: 'SHA-1' }, false, ['sign'])`, `!the format is "jwk"; for HMAC expected raw`},
+	{`await crypto.subtle.importKey('spki', text('a'), { name: 'HMAC', hash: 'SHA-1' }, false, ['sign'])`, `!the format is "spki"; for HMAC expected jwk, raw`},
+	{`await crypto.subtle.importKey('jwk', {}, 'HKDF', false, ['deriveBits'])`, `!the format is "jwk"; for HKDF expected raw`},
 	{`await crypto.subtle.importKey('raw', text('a'), 'DES', false, ['sign'])`, `!the algorithm is "DES"; expected AES-CBC, AES-CTR, AES-GCM, ECDSA, HKDF, HMAC, PBKDF2, RSA-PSS, RSASSA-PKCS1-v1_5`},
 	{`await crypto.subtle.importKey('raw', text('a'), 'AES-CBC', false, ['encrypt'])`, "!the key has 1 bytes; for AES-CBC expected 16, 24, 32"},
 	{`await crypto.subtle.importKey('raw', text('a'), 'HMAC', false, ['sign'])`, "!the algorithm has no hash"},

@@ -135,11 +135,18 @@ func (v *vu) newKey(what string, algorithm, extractable, usages sobek.Value) *we
 func (v *vu) importKey(call sobek.FunctionCall) sobek.Value {
 	k := v.newKey("importKey", call.Argument(2), call.Argument(3), call.Argument(4))
 	format, formats := call.Argument(0).String(), "raw"
-	if webAlgorithms[k.algorithm].pair {
-		formats = "pkcs8, spki"
+	switch {
+	case webAlgorithms[k.algorithm].pair:
+		formats = "jwk, pkcs8, spki"
+	case k.algorithm == "HMAC" || strings.HasPrefix(k.algorithm, "AES"):
+		formats = "jwk, raw"
 	}
 	if !slices.Contains(strings.Split(formats, ", "), format) {
 		v.throw("importKey: the format is %q; for %s expected %s", format, k.algorithm, formats)
+	}
+	if format == "jwk" {
+		v.importJWK(k, call.Argument(1), call.Argument(2))
+		return v.keyObject(k)
 	}
 	content := slices.Clone(v.buffer(call.Argument(1)))
 	if format == "raw" {
@@ -200,6 +207,9 @@ func (v *vu) exportKey(call sobek.FunctionCall) sobek.Value {
 	if !k.extractable {
 		v.throw("exportKey: the key is not extractable")
 	}
+	if format == "jwk" {
+		return v.exportJWK(k)
+	}
 	var content []byte
 	var err error
 	switch {
@@ -210,7 +220,7 @@ func (v *vu) exportKey(call sobek.FunctionCall) sobek.Value {
 	case format == "spki" && k.private == nil && k.public != nil:
 		content, err = x509.MarshalPKIXPublicKey(k.public)
 	default:
-		err = fmt.Errorf("the format is %q; expected raw of a secret key, pkcs8 of a private one, spki of a public one", format)
+		err = fmt.Errorf("the format is %q; expected jwk, raw of a secret key, pkcs8 of a private one, spki of a public one", format)
 	}
 	if err != nil {
 		v.throw("exportKey: %v", err)
