@@ -84,6 +84,7 @@ var expressions = []expression{
 	{`exec.vu.tags.a = 'b', delete exec.vu.metrics.tags.c, exec.vu.metrics.tags.a`, "b"},
 	{`exec.vu.metrics.metadata.a = 'b', exec.vu.metrics.metadata.a`, "b"},
 	{`group('one', () => exec.vu.metrics.tags.group.slice(2) + Object.keys(exec.vu.metrics.tags))`, "onegroup,scenario"},
+	{`exec.vu.metrics.tags = { a: 'b' }`, "!Cannot assign to read only property 'tags'"},
 	{`exec.vu.tags.a = {}`, "!tag a is set to [object Object]; expected text"},
 	{`exec.vu.idInTest = 5`, "!exec.vu.idInTest cannot be set"},
 }

@@ -21,8 +21,10 @@ const (
 func (v *vu) file(call sobek.FunctionCall) sobek.Value {
 	data := call.Argument(0)
 	v.bytes(data) // or an exception
-	o := v.object(exports{fileData: data, fileName: textAt(call, 1, strconv.FormatInt(time.Now().UnixNano(), 10)), fileType: textAt(call, 2, "application/octet-stream")})
+	o := v.rt.NewObject()
+	_ = o.Set(fileData, data) // the order that JSON shows
+	_ = o.Set(fileName, textAt(call, 1, strconv.FormatInt(time.Now().UnixNano(), 10)))
+	_ = o.Set(fileType, textAt(call, 2, "application/octet-stream"))
 	v.hide(o, isFile{})
 	return o
 }
-

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"slices"
@@ -186,7 +187,7 @@ func (e *element) root() *html.Node {
 var reflected = func() map[string]method[*element] {
 	all := map[string]method[*element]{}
 	for _, name := range []string{"accept", "accessKey", "alt", "autocomplete", "content", "dir", "download", "enctype", "htmlFor", "httpEquiv", "id",
-		"label", "lang", "max", "media", "method", "min", "name", "pattern", "placeholder", "rel", "step", "target", "title", "type", "wrap"} {
+		"label", "lang", "max", "media", "method", "min", "name", "pattern", "placeholder", "rel", "step", "target", "title", "wrap"} {
 		attribute := attributeOf(name)
 		all[name] = func(e *element, _ sobek.FunctionCall) any { return e.attribute(attribute) }
 	}
@@ -209,6 +210,7 @@ var reflected = func() map[string]method[*element] {
 	} {
 		all[name] = func(e *element, _ sobek.FunctionCall) any { return part(e.address("href")) }
 	}
+	all["type"] = func(e *element, _ sobek.FunctionCall) any { return e.kind() }
 	all["value"] = func(e *element, _ sobek.FunctionCall) any { return (&selection{e.document, e.just(e.Node)}).val() }
 	all["text"] = func(e *element, _ sobek.FunctionCall) any { return e.just(e.Node).Text() }
 	all["form"] = func(e *element, _ sobek.FunctionCall) any { return firstOf(e.just(e.Node).Closest("form").Nodes) }
@@ -226,6 +228,15 @@ func attributeOf(method string) string {
 		return "http-equiv"
 	}
 	return strings.ToLower(method)
+}
+
+// kind is the type of an element, with those of parts of forms that do not say it.
+func (e *element) kind() string {
+	otherwise := map[string]string{"button": "submit", "input": "text", "select": "select", "textarea": "textarea"}[e.Data]
+	if e.Data == "select" && e.has("multiple") {
+		otherwise = "select-multiple"
+	}
+	return cmp.Or(e.attribute("type"), otherwise)
 }
 
 // origin is that of an address; "" of one without a host.

@@ -37,11 +37,14 @@ func init() { // it refers to functions that refer to it
 	}
 }
 
-// instead says of modules that k6 has and that are not there what to write.
+// instead says of modules that k6 has, or had, what to write for them.
 var instead = map[string]string{
-	"k6/browser":              "no browser is driven; leave out what uses it, and send the requests of its pages with k6/http",
-	"k6/experimental/redis":   "measure a Redis through the server that asks it, with k6/http",
-	"k6/experimental/streams": "read files with open, and the rows of all callers with SharedArray of k6/data",
+	"k6/browser":                "no browser is driven; leave out what uses it, and send the requests of its pages with k6/http",
+	"k6/experimental/redis":     "measure a Redis through the server that asks it, with k6/http",
+	"k6/experimental/grpc":      "it is k6/net/grpc now",
+	"k6/experimental/timers":    "its functions are global now: leave the import out",
+	"k6/experimental/webcrypto": "crypto is global now: leave the import out",
+	"k6/experimental/streams":   "read files with open, and the rows of all callers with SharedArray of k6/data",
 }
 
 func moduleNames() []string { return slices.Sorted(maps.Keys(modules)) }

@@ -45,7 +45,7 @@ func TestCutIterationsAreMeasured(t *testing.T) {
 		} {
 			path := testenv.Files(t, "flow.js", `import ws from 'k6/ws'; import { WebSocket } from 'k6/websockets'; import { check } from 'k6'; import { Counter } from 'k6/metrics';
 				const u = __ENV.BASE_URL.replace('http', 'ws') + '/ws', got = new Counter('got'); let keep = [ws, WebSocket];
-				export const options = { thresholds: { ws_sessions: ['count==2'], ws_msgs_received: ['count==2'], got: ['count==2'], checks: ['rate==1'] } };
+				export const options = { thresholds: { ws_sessions: ['count==2'], ws_msgs_received: ['count==2'], got: ['count==2'], vus: ['value==2'], checks: ['rate==1'] } };
 				export default function () { `+body+` }`)
 			for length := 200 * time.Millisecond; ; length *= 4 { // until the messages have come
 				c := Config{Script: path, URL: "http://" + address}

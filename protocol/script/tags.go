@@ -139,6 +139,11 @@ func (v *vu) ownTags() *sobek.Object {
 	return v.rt.NewDynamicObject(&tagObject{v})
 }
 
+// fixed is an object whose values cannot be replaced.
+func (v *vu) fixed(values exports) sobek.Value {
+	return orThrow(v.functions.freeze(sobek.Undefined(), v.object(values)))
+}
+
 // metadata is an object that keeps what a script gives it: nothing that is measured has metadata here.
 func (v *vu) metadata() *sobek.Object {
 	if v.kept == nil {

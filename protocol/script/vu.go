@@ -197,6 +197,7 @@ func (v *vu) run() error {
 	}
 	cut := err != nil && v.ctx.Err() != nil
 	if cut {
+		v.meterUsers()
 		v.target.apart.note(v) // what it measured until then counts
 	}
 	v.target.tally.end(cut)

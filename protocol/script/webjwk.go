@@ -97,16 +97,13 @@ func (k *webKey) setECDSA(j jwk) error {
 	return nil
 }
 
-// exportJWK writes a key as a JSON Web Key.
+// exportJWK writes a key as a JSON Web Key. As in k6, those of pairs have only what the key is.
 func (v *vu) exportJWK(k *webKey) sobek.Value {
 	encoded := base64.RawURLEncoding.EncodeToString
-	all := exports{"ext": k.extractable, "key_ops": listOf(v, k.usages)}
-	if alg := k.jwkAlgorithm(); alg != "" {
-		all["alg"] = alg
-	}
+	all := exports{}
 	switch public := k.public.(type) {
 	case nil:
-		all["kty"], all["k"] = "oct", encoded(k.secret)
+		all = exports{"kty": "oct", "k": encoded(k.secret), "alg": k.jwkAlgorithm(), "ext": k.extractable, "key_ops": listOf(v, k.usages)}
 	case *rsa.PublicKey:
 		all["kty"], all["n"], all["e"] = "RSA", encoded(public.N.Bytes()), encoded(big.NewInt(int64(public.E)).Bytes())
 		if private, ok := k.private.(*rsa.PrivateKey); ok {
@@ -128,18 +125,10 @@ func (v *vu) exportJWK(k *webKey) sobek.Value {
 	return v.object(all)
 }
 
-// jwkAlgorithm is the alg of a key (RFC 7518, sections 3.1 and 5.1); "" of one without.
+// jwkAlgorithm is the alg of a secret key (RFC 7518, sections 3.1 and 5.1).
 func (k *webKey) jwkAlgorithm() string {
-	bits := strings.TrimPrefix(k.hash.String(), "SHA-")
-	switch {
-	case k.algorithm == "HMAC":
-		return "HS" + bits
-	case k.algorithm == "RSA-PSS":
-		return "PS" + bits
-	case strings.HasPrefix(k.algorithm, "RSA"):
-		return "RS" + bits
-	case strings.HasPrefix(k.algorithm, "AES-"):
-		return fmt.Sprintf("A%d%s", 8*len(k.secret), strings.TrimPrefix(k.algorithm, "AES-"))
+	if k.algorithm == "HMAC" {
+		return "HS" + strings.TrimPrefix(k.hash.String(), "SHA-")
 	}
-	return ""
+	return fmt.Sprintf("A%d%s", 8*len(k.secret), strings.TrimPrefix(k.algorithm, "AES-"))
 }

@@ -28,7 +28,7 @@ func TestJSONWebKeys(t *testing.T) {
 			const back = await subtle.exportKey('jwk', mine); return [mine.type, theirs.type, await subtle.verify(es256, theirs, await subtle.sign(es256, mine, text('a')), text('a')), back.d === d, back.y === point.y].join(); })()`, "private,public,true,true,true"},
 		{`await (async () => { const { privateKey, publicKey } = await subtle.generateKey(wide, true, ['sign', 'verify']);
 			const again = async (k, use) => subtle.importKey('jwk', await subtle.exportKey('jwk', k), wide, true, [use]), pss = { name: 'RSA-PSS', saltLength: 32 };
-			return [await subtle.verify(pss, await again(publicKey, 'verify'), await subtle.sign(pss, await again(privateKey, 'sign'), text('a')), text('a')), (await subtle.exportKey('jwk', publicKey)).alg].join(); })()`, "true,PS256"},
+			return [await subtle.verify(pss, await again(publicKey, 'verify'), await subtle.sign(pss, await again(privateKey, 'sign'), text('a')), text('a')), Object.keys(await subtle.exportKey('jwk', publicKey))].join(); })()`, "true,e,kty,n"},
 		{`await subtle.importKey('jwk', octets, curve, true, ['verify'])`, `!kty is "oct"; for ECDSA expected EC`},
 		{`await subtle.importKey('jwk', { kty: 'oct', k: '?' }, hmac, true, ['sign'])`, `!the member k of a JWK of the type oct is "?"; expected base64url`},
 		{`await subtle.importKey('jwk', 'text', hmac, true, ['sign'])`, "!a key in the format jwk is an object, not text"},

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"math/big"
 	"strings"
 	"time"
 
@@ -93,7 +94,7 @@ func (v *vu) publicKey(c *x509.Certificate) sobek.Value {
 			v.throw("the certificate's key cannot be read: %v", err)
 		}
 		half := len(point) / 2
-		key = exports{"curve": public.Params().Name, "x": v.numbers(point[1 : 1+half]), "y": v.numbers(point[1+half:])}
+		key = exports{"curve": public.Params().Name, "x": new(big.Int).SetBytes(point[1 : 1+half]), "y": new(big.Int).SetBytes(point[1+half:])}
 	}
 	return v.object(exports{"algorithm": c.PublicKeyAlgorithm.String(), "key": v.object(key)})
 }

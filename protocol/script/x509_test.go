@@ -29,6 +29,8 @@ func TestCertificatesAreRead(t *testing.T) {
 	testenv.Must(t, err)
 	ofRSA, ofECDSA := signed(t, wide), signed(t, curved)
 	print := sha1.Sum(ofRSA)
+	point, err := curved.PublicKey.Bytes()
+	testenv.Must(t, err)
 	script := func(der []byte, text string) string {
 		return fmt.Sprintf("((pem) => %s)(`%s`)", text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 	}
@@ -41,7 +43,8 @@ func TestCertificatesAreRead(t *testing.T) {
 			"2026-01-02T03:04:05Z,2036-01-02T03:04:05Z,SHA256-RSA,RSA,65537,CH,CH,4"},
 		{script(ofRSA, `String(x509.parse(pem).publicKey.key.n)`), wide.N.String()},
 		{script(ofRSA, `hex(x509.parse(pem).fingerPrint)`), fmt.Sprintf("%x", print)},
-		{script(ofECDSA, `((c) => [c.signatureAlgorithm, c.publicKey.algorithm, c.publicKey.key.curve, c.publicKey.key.x.length, c.publicKey.key.y.length].join())(x509.parse(pem))`), "ECDSA-SHA256,ECDSA,P-256,32,32"},
+		{script(ofECDSA, `((c) => [c.signatureAlgorithm, c.publicKey.algorithm, c.publicKey.key.curve, c.publicKey.key.x, c.publicKey.key.y].join())(x509.parse(pem))`),
+			fmt.Sprintf("ECDSA-SHA256,ECDSA,P-256,%v,%v", new(big.Int).SetBytes(point[1:33]), new(big.Int).SetBytes(point[33:]))},
 		{`x509.parse('text')`, "!a certificate is text in the form of PEM"},
 		{"x509.parse(`-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----`)", "!the certificate cannot be read: "},
 	})
