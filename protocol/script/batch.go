@@ -70,7 +70,7 @@ func (v *vu) batched(value sobek.Value) *ask {
 	if !isObject(value) {
 		v.throw("a request of a batch is a URL, an array or an object")
 	}
-	if _, tagged := value.Export().(*taggedURL); tagged || value.ExportType() != nil && value.ExportType().Kind().String() == "string" {
+	if _, tagged := hiddenIn[*taggedURL](value); tagged || value.ExportType() != nil && value.ExportType().Kind().String() == "string" {
 		return v.ask("GET", []sobek.Value{value}, 0, true)
 	}
 	o := value.ToObject(v.rt)

@@ -15,7 +15,7 @@ import (
 func supported() string {
 	var b strings.Builder
 	row := func(what string, names []string) {
-		for _, many := range []string{"HealthCheck", "Status"} { // constants, as k6 has them
+		for _, many := range []string{"HealthCheck", "OCSP", "Status"} { // constants, as k6 has them
 			if i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, many) }); i >= 0 {
 				names = slices.Insert(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.HasPrefix(name, many) }), i, many+"…")
 			}

@@ -53,6 +53,7 @@ func (v *vu) httpModule() exports {
 	for name, method := range map[string]string{"post": "POST", "put": "PUT", "patch": "PATCH", "del": "DELETE", "options": "OPTIONS"} {
 		all[name] = func(call sobek.FunctionCall) sobek.Value { return v.request(method, call.Arguments, 0, true) }
 	}
+	ocspConstants(all)
 	for name, value := range tlsVersions {
 		all[value] = name
 	}
@@ -149,7 +150,7 @@ func isObject(value sobek.Value) bool {
 // readURL takes text, or what http.url made.
 func (v *vu) readURL(a *ask, value sobek.Value) {
 	text := value.String()
-	if tagged, ok := value.Export().(*taggedURL); ok {
+	if tagged, ok := hiddenIn[*taggedURL](value); ok {
 		text, a.name, a.named = tagged.url, tagged.name, true
 	}
 	u, err := wire.Parse(text)
@@ -338,7 +339,9 @@ func (v *vu) urlTag(call sobek.FunctionCall) sobek.Value {
 		text += call.Argument(1+i).String() + part
 		name += "${}" + part
 	}
-	return v.rt.ToValue(&taggedURL{text, name})
+	o := v.object(exports{"clean_url": text, "name": name, "url": text})
+	v.hide(o, &taggedURL{text, name})
+	return o
 }
 
 // timeoutOf reads params.timeout: milliseconds, or "30s".

@@ -28,7 +28,7 @@ type property func(r *response) sobek.Value
 // properties are those of a response, in the order of their names.
 var properties map[string]property
 
-var propertyNames = []string{"body", "cookies", "error", "error_code", "headers", "proto", "remote_ip", "remote_port",
+var propertyNames = []string{"body", "cookies", "error", "error_code", "headers", "ocsp", "proto", "remote_ip", "remote_port",
 	"request", "status", "status_text", "timings", "tls_cipher_suite", "tls_version", "url"}
 
 func init() { // it refers to functions that refer to it
@@ -48,6 +48,7 @@ func init() { // it refers to functions that refer to it
 		"remote_port":      (*response).remotePort,
 		"tls_version":      func(r *response) sobek.Value { return r.text(r.tlsVersion()) },
 		"tls_cipher_suite": func(r *response) sobek.Value { return r.text(r.cipher()) },
+		"ocsp":             (*response).ocspValue,
 		"json":             func(r *response) sobek.Value { return r.v.rt.ToValue(r.json) },
 		"html":             func(r *response) sobek.Value { return r.v.rt.ToValue(r.html) },
 		"submitForm":       func(r *response) sobek.Value { return r.v.rt.ToValue(r.submitForm) },
