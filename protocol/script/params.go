@@ -41,6 +41,7 @@ func readHeaders(v *vu, a *ask, value sobek.Value) error {
 	for _, name := range o.Keys() {
 		f := wire.Field{Name: name, Value: o.Get(name).String()}
 		if err := f.Check(); err != nil {
+			a.mistaken = cannotSend
 			return err
 		}
 		v.target.around.Secrets.Field(name, f.Value)

@@ -154,6 +154,9 @@ func (r *response) timings() sobek.Value {
 }
 
 func (r *response) requestValue() sobek.Value {
+	if r.ask.first == nil { // there was none
+		return sobek.Null()
+	}
 	headers := r.v.rt.NewObject()
 	for name, values := range r.ask.first.header {
 		_ = headers.Set(name, r.v.rt.ToValue(values))

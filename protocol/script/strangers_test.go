@@ -1,6 +1,7 @@
 package script
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -69,4 +70,45 @@ func TestCutIterationsAreMeasured(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A request with a mistake is not sent, its response says so, and the script goes on; options.throw has it be an exception.
+func TestRequestsWithMistakes(t *testing.T) {
+	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
+		server := shop(t)
+		for _, c := range []struct {
+			call, want string // status, number and error of its response
+			counted    float64
+		}{
+			{"http.get('/echo')", `0 1000 "/echo" is not an HTTP URL`, 1},
+			{"http.get('ftp://host/')", `0 1000 "ftp://host/" is not an HTTP URL`, 1},
+			{"http.get(undefined)", `0 1020 "undefined" is not an HTTP URL`, 0},
+			{"http.get('http://127.0.0.1:x/')", `0 1020 "http://127.0.0.1:x/" is not an HTTP URL`, 0},
+			{"http.post(u, 5)", `0 0 a body is text, bytes or an object, and not "5"`, 0},
+			{"http.get(u, { timeout: 'long' })", `0 0 params.timeout: timeout is "long"`, 0},
+			{"http.get(u, { headers: { 'a b': 'c' } })", `0 1000 params.headers: header name "a b" is not a token`, 1},
+			{"http.request('GE T', u)", `0 1000 method "GE T" is not a method of HTTP`, 1},
+			{"await http.asyncRequest('GET', '/echo')", `0 1000 "/echo" is not an HTTP URL`, 1},
+			{"http.batch([u, '/echo', u]).filter((r, i) => i === 1 || r.status !== 404)[0]", `0 1000 "/echo" is not an HTTP URL`, 3},
+		} {
+			path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
+				const u = __ENV.BASE_URL; http.setResponseCallback(http.expectedStatuses(404)); export const options = { thresholds: { http_reqs: ['count>=0'] } };
+				export default async function () {
+					const r = `+c.call+`;
+					check(r, { [r.status + ' ' + r.error_code + ' ' + r.error]: (r) => r.body === null && r.timings.duration === 0 && JSON.stringify(r.headers) === '{}' && (r.request === null || r.request.method) });
+				}`)
+			r := drive(Config{Script: path, URL: server.URL}, 1)
+			if len(r.Checks) != 1 || r.Checks[0].Passed != 1 || !strings.HasPrefix(r.Checks[0].Name, c.want) {
+				t.Errorf("%s: %+v %+v %v, want %s", c.call, r.Checks, r.Faults, r.Errored, c.want)
+			}
+			if m := r.Meter("http_reqs"); m == nil && c.counted > 0 || m != nil && m.Sum != c.counted {
+				t.Errorf("%s: http_reqs is %+v, want %v", c.call, m, c.counted)
+			}
+			if r.Failed != 1 || len(r.Faults) != 1 || !strings.Contains(r.Faults[0].Example, "flow.js:4:") {
+				t.Errorf("%s: the iteration is not wrong by it: %+v", c.call, r.Faults)
+			}
+		}
+		path := testenv.Files(t, "flow.js", "import http from 'k6/http'; export const options = { throw: true };\nexport default function () { http.get('/echo'); while (true) {} }")
+		cameTo(t, drive(Config{Script: path, URL: server.URL}, 1), 1, "check failed: exception", "flow.js:2:")
+	})
 }

@@ -200,6 +200,9 @@ var errorCodes = map[errkind.Kind]int{errkind.DNS: 1100, errkind.Timeout: 1050, 
 
 // errorCode is the number of an error.
 func errorCode(err error) int {
+	if m, not := errors.AsType[*mistake](err); not {
+		return m.code
+	}
 	if _, unknown := errors.AsType[*tls.CertificateVerificationError](err); unknown && errkind.Of(err) == errkind.TLS {
 		return 1310
 	}
