@@ -35,8 +35,7 @@ func (v *vu) asked(method string, arguments []sobek.Value, at int, hasBody bool)
 		panic(thrown)
 	}
 	text := v.explain(thrown).Error()
-	v.target.console.once(text + "; it is not sent")
-	v.wrong(load.Outcome{Check: "exception", Detail: []byte(text)})
+	v.goOn(text)
 	why := &mistake{text, a.mistaken}
 	if o, ok := thrown.Value().(*sobek.Object); ok && o.Get("message") != nil {
 		why.text = o.Get("message").String()
@@ -49,4 +48,10 @@ func (v *vu) asked(method string, arguments []sobek.Value, at int, hasBody bool)
 		v.meterRequest(a, r)
 	}
 	return a, &response{v: v, reply: r, ask: a, from: a.url}
+}
+
+// goOn has a mistake be no exception: it is said once, and the iteration is wrong.
+func (v *vu) goOn(text string) {
+	v.target.console.once(text + "; it is not sent")
+	v.wrong(load.Outcome{Check: "exception", Detail: []byte(text)})
 }

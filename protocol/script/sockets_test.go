@@ -149,7 +149,7 @@ func TestWS(t *testing.T) {
 		{"event", `ws.connect(u + '/ws', {}, (s) => { s.on('opened', () => {}); });`, "expected binaryMessage, close"},
 		{"param", `ws.connect(u + '/ws', { header: {} }, (s) => s.close());`, ""},
 		{"header", `ws.connect(u + '/ws', { headers: { Upgrade: 'x' } }, () => {});`, "header Upgrade is the handshake's own"},
-		{"URL", `ws.connect('http://localhost/', {}, () => {});`, "not a WebSocket URL"},
+		{"URL", `const r = ws.connect('http://localhost/', {}, () => {}); assert(r.status === 0 && r.error.includes('not a WebSocket URL'), r.error);`, "flow.js:7:"},
 		{"compression", `ws.connect(u + '/ws', { compression: 'gzip' }, () => {});`, "expected deflate"},
 		{"compression that is declined", `ws.connect(u + '/ws', { compression: 'deflate' }, (s) => { s.on('open', () => s.close()); });`, ""},
 		{"no function", `ws.connect(u + '/ws');`, "needs a URL and a function"},

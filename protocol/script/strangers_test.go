@@ -1,10 +1,15 @@
 package script
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
 	"strings"
 	"testing"
 	"time"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire/wiretest"
@@ -111,4 +116,27 @@ func TestRequestsWithMistakes(t *testing.T) {
 		path := testenv.Files(t, "flow.js", "import http from 'k6/http'; export const options = { throw: true };\nexport default function () { http.get('/echo'); while (true) {} }")
 		cameTo(t, drive(Config{Script: path, URL: server.URL}, 1), 1, "check failed: exception", "flow.js:2:")
 	})
+}
+
+// Kinds of failures have the numbers that scripts look at.
+func TestErrorCodes(t *testing.T) {
+	certificate := func(err error) error { return &tls.CertificateVerificationError{Err: err} }
+	for _, c := range []struct {
+		kind errkind.Kind
+		err  error
+		want int
+	}{
+		{errkind.DNS, &net.DNSError{Err: "no such host", IsNotFound: true}, 1101},
+		{errkind.DNS, &net.DNSError{Err: "server misbehaving"}, 1100},
+		{errkind.TLS, certificate(x509.HostnameError{Certificate: new(x509.Certificate), Host: "a"}), 1311},
+		{errkind.TLS, certificate(x509.UnknownAuthorityError{}), 1310},
+		{errkind.TLS, tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, 1301},
+		{errkind.TLS, errors.New("handshake failure"), 1300},
+		{errkind.Timeout, errors.New("late"), 1050},
+		{errkind.Other, errors.New("odd"), 1000},
+	} {
+		if got := errorCode(&errkind.Error{Kind: c.kind, Err: c.err}); got != c.want {
+			t.Errorf("%s, %v: %d, want %d", c.kind, c.err, got, c.want)
+		}
+	}
 }

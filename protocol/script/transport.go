@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -203,8 +204,21 @@ func errorCode(err error) int {
 	if m, not := errors.AsType[*mistake](err); not {
 		return m.code
 	}
-	if _, unknown := errors.AsType[*tls.CertificateVerificationError](err); unknown && errkind.Of(err) == errkind.TLS {
-		return 1310
+	if found, not := errors.AsType[*net.DNSError](err); not && found.IsNotFound {
+		return 1101
+	}
+	if errkind.Of(err) == errkind.TLS {
+		_, other := errors.AsType[x509.HostnameError](err)
+		_, plain := errors.AsType[tls.RecordHeaderError](err)
+		_, unknown := errors.AsType[*tls.CertificateVerificationError](err)
+		switch {
+		case other:
+			return 1311
+		case plain:
+			return 1301
+		case unknown:
+			return 1310
+		}
 	}
 	return cmp.Or(errorCodes[errkind.Of(err)], 1000)
 }
