@@ -32,7 +32,7 @@ func (v *vu) newBlob(call sobek.ConstructorCall) *sobek.Object {
 		})
 	}
 	if o, ok := call.Argument(1).(*sobek.Object); ok {
-		b.kind = strings.ToLower(orText(orUndefined(o.Get("type")), ""))
+		b.kind = orText(orUndefined(o.Get("type")), "")
 	}
 	v.defineBlob(call.This, b)
 	return nil
@@ -81,5 +81,5 @@ func (v *vu) defineBlob(o *sobek.Object, b *blob) {
 // slice is b.slice(from, to, type), numbers from the end where they are negative.
 func (b *blob) slice(call sobek.FunctionCall) *blob {
 	from, to := between(call, len(b.content))
-	return &blob{b.content[from:to], strings.ToLower(textAt(call, 2, ""))}
+	return &blob{b.content[from:to], textAt(call, 2, "")}
 }

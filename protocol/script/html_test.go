@@ -139,10 +139,11 @@ func TestFiles(t *testing.T) {
 // What has no effect is said once, with its line.
 func TestIgnoredParameters(t *testing.T) {
 	server := shop(t)
-	path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { WebSocket } from 'k6/experimental/websockets'; let keep = WebSocket;
+	path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { WebSocket } from 'k6/experimental/websockets'; import ws from 'k6/ws'; let keep = WebSocket;
 		export default function () {
 			http.get(__ENV.BASE_URL + '/echo', { header: {}, insecureSkipTLSVerify: true });
 			http.batch([['GET', __ENV.BASE_URL + '/echo', null, { verify: 1 }]]);
+			if (__ITER === 0) ws.connect('ws://127.0.0.1:1/', (s) => {}), new WebSocket('ws://127.0.0.1:1/').addEventListener('opened', () => {});
 		}`)
 	var out strings.Builder
 	r := driveIn(t, wire.Surroundings{Console: &out}, Config{Script: path, URL: server.URL}, 3, true)
@@ -150,8 +151,9 @@ func TestIgnoredParameters(t *testing.T) {
 script: flow.js:3:12: params.header is not known, and ignored: did you mean headers?
 script: flow.js:3:12: params.insecureSkipTLSVerify is not known, and ignored; docs/scripts.md lists those that are
 script: flow.js:4:14: params.verify is not known, and ignored; docs/scripts.md lists those that are
+script: flow.js:5:117: event is "opened"; expected close, error, message, open, ping, pong; it is ignored
 `
-	if r.Completed != 3 || out.String() != want {
+	if r.Completed != 2 || out.String() != want {
 		t.Errorf("%d completed; printed %q, want %q", r.Completed, out.String(), want)
 	}
 }

@@ -48,7 +48,7 @@ type webSocket struct {
 
 func (v *vu) newWebSocket(call sobek.ConstructorCall) *sobek.Object {
 	w := &webSocket{this: call.This, binaryType: "blob", on: map[string]sobek.Value{},
-		listeners: v.listeners("close", "error", "message", "open", "ping", "pong")}
+		listeners: v.socketListeners("close", "error", "message", "open", "ping", "pong")}
 	w.session = v.newSession("WebSocket", call.Argument(0).String(), call.Argument(2))
 	if isObject(call.Argument(1)) {
 		var protocols []string

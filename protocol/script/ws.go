@@ -36,7 +36,7 @@ func (v *vu) connectSocket(call sobek.FunctionCall) sobek.Value {
 		return v.socketResponse(call.Argument(0).String(), nil, err)
 	}
 	s := &blockingSocket{session: *v.newSession("ws.connect", call.Argument(0).String(), params),
-		listeners: v.listeners("binaryMessage", "close", "error", "message", "open", "ping", "pong")}
+		listeners: v.socketListeners("binaryMessage", "close", "error", "message", "open", "ping", "pong")}
 	s.check()
 	var d dialled
 	v.away(func(ctx context.Context) { d = s.dial(ctx) })
