@@ -40,7 +40,7 @@ func (v *vu) importJWK(k *webKey, given, algorithm sobek.Value) {
 	}
 	j, kty := jwk{v, o}, "oct"
 	if webAlgorithms[k.algorithm].pair {
-		kty = map[bool]string{true: "EC", false: "RSA"}[k.algorithm == "ECDSA"]
+		kty = map[bool]string{true: "EC", false: "RSA"}[k.onCurve()]
 	}
 	if j.text("kty") != kty {
 		v.throw("importKey: kty is %q; for %s expected %s", j.text("kty"), k.algorithm, kty)

@@ -35,7 +35,7 @@ func TestJSONWebKeys(t *testing.T) {
 		{`await subtle.importKey('jwk', { ...point, crv: 'P-1' }, curve, true, ['verify'])`, `!crv is "P-1"; expected P-256, P-384, P-521`},
 		{`await subtle.importKey('jwk', { ...point, x: point.y }, curve, true, ['verify'])`, "!the key is not of ECDSA in jwk"},
 		{`await subtle.importKey('jwk', { ...point, d: point.x }, curve, true, ['sign'])`, "!the key is not of ECDSA in jwk"},
-		{`await subtle.importKey('jwk', point, { name: 'ECDSA', namedCurve: 'P-384' }, true, ['verify'])`, "!it is one of ECDSA with the curve P-256"},
+		{`await subtle.importKey('jwk', point, { name: 'ECDSA', namedCurve: 'P-384' }, true, ['verify'])`, "!it is one of the curve P-256"},
 	} {
 		all = append(all, expression{"await " + jwkKeys + c.text + "; })()", c.want})
 	}
