@@ -178,11 +178,12 @@ func (b *bundle) resolve(name, from string) (api.OnResolveResult, error) {
 	if _, ok := modules[name]; ok {
 		return api.OnResolveResult{Path: name, Namespace: native}, nil
 	}
+	if why := instead[name]; why != "" {
+		return api.OnResolveResult{}, fmt.Errorf("module %q is not there: %s", name, why)
+	}
 	switch {
 	case strings.Contains(name, "://"):
 		return b.elsewhere(name)
-	case instead[name] != "":
-		return api.OnResolveResult{}, fmt.Errorf("module %q is not there: %s", name, instead[name])
 	case name == "k6" || strings.HasPrefix(name, "k6/"):
 		return api.OnResolveResult{}, fmt.Errorf("module %q is not there; those that are: %s", name, strings.Join(moduleNames(), ", "))
 	case !strings.HasPrefix(name, ".") && !filepath.IsAbs(name):

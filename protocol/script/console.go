@@ -15,9 +15,9 @@ const maxLines = 10
 // A console prints what scripts log, the first lines of it. The zero value prints nothing.
 type console struct {
 	mu    sync.Mutex
-	out   io.Writer // nil: nowhere
-	lines int
 	said  map[string]bool // by once
+	out   io.Writer       // nil: nowhere
+	lines int
 }
 
 func (c *console) methods(v *vu) exports {

@@ -27,6 +27,8 @@ func supported() string {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		row("`"+name+"`", all[name])
 	}
+	row("a `Selection` of `k6/html`", slices.Sorted(maps.Keys(selectionMethods)))
+	row("an `Element` of `k6/html`", slices.Sorted(maps.Keys(elementMethods)))
 	row("options", slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(optionReaders)), ofThresholds))))
 	row("options that change nothing here", slices.Sorted(slices.Values(idle)))
 	row("executors of scenarios", executorNames())
@@ -35,8 +37,6 @@ func supported() string {
 	row("parameters of `client.invoke` and `grpc.Stream`", slices.Sorted(maps.Keys(grpcCallReaders)))
 	row("parameters of `ws.connect` and `WebSocket`", slices.Sorted(maps.Keys(socketReaders)))
 	row("of a response", slices.Sorted(maps.Keys(properties)))
-	row("of a `Selection` of `k6/html`", slices.Sorted(maps.Keys(selectionMethods)))
-	row("of an `Element` of `k6/html`", slices.Sorted(maps.Keys(elementMethods)))
 	row("without an import", []string{"__ENV", "__ITER", "__VU", "clearInterval", "clearTimeout", "console", "crypto", "global", "open", "setInterval", "setTimeout"})
 	return b.String()
 }

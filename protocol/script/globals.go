@@ -16,12 +16,12 @@ func (v *vu) globals() {
 	_ = v.rt.Set("__ENV", v.env)
 	_ = v.rt.Set("__VU", v.id)
 	_ = v.rt.Set("open", v.open)
-	_ = v.rt.Set("global", v.rt.GlobalObject())
 	v.later("console", func() sobek.Value { return v.object(v.target.console.methods(v)) })
 	v.later("crypto", func() sobek.Value { return v.rt.ToValue(v.webCrypto()) })
 	for name, function := range v.timersModule() {
 		_ = v.rt.Set(name, function)
 	}
+	_ = v.rt.Set("global", v.rt.GlobalObject())
 }
 
 // later makes a global when it is asked for.

@@ -1,6 +1,9 @@
 package script
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"net/url"
 
 	"github.com/grafana/sobek"
@@ -54,4 +57,18 @@ func (v *vu) asked(method string, arguments []sobek.Value, at int, hasBody bool)
 func (v *vu) goOn(text string) {
 	v.target.console.once(text + "; it is not sent")
 	v.wrong(load.Outcome{Check: "exception", Detail: []byte(text)})
+}
+
+// numberOf is the number of an error: a mistake's own, of some failures of TLS, or else that of its kind.
+func numberOf(err error) int {
+	if m, is := errors.AsType[*mistake](err); is {
+		return m.code
+	}
+	if _, other := errors.AsType[x509.HostnameError](err); other {
+		return 1311
+	}
+	if _, plain := errors.AsType[tls.RecordHeaderError](err); plain {
+		return 1301
+	}
+	return errorCode(err)
 }

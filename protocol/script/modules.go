@@ -20,26 +20,26 @@ var modules map[string]module
 
 func init() { // it refers to functions that refer to it
 	modules = map[string]module{
-		"k6":                         (*vu).k6Module,
-		"k6/crypto":                  (*vu).cryptoModule,
 		"k6/crypto/x509":             (*vu).x509Module,
-		"k6/data":                    (*vu).dataModule,
-		"k6/encoding":                (*vu).encodingModule,
-		"k6/execution":               (*vu).executionModule,
 		"k6/experimental/websockets": (*vu).formerWebsocketsModule,
 		"k6/html":                    (*vu).htmlModule,
-		"k6/http":                    (*vu).httpModule,
-		"k6/metrics":                 (*vu).metricsModule,
-		"k6/timers":                  (*vu).timersModule,
-		"k6/net/grpc":                (*vu).grpcModule,
-		"k6/websockets":              (*vu).websocketsModule,
-		"k6/ws":                      (*vu).wsModule,
+
+		"k6":            (*vu).k6Module,
+		"k6/crypto":     (*vu).cryptoModule,
+		"k6/data":       (*vu).dataModule,
+		"k6/encoding":   (*vu).encodingModule,
+		"k6/execution":  (*vu).executionModule,
+		"k6/http":       (*vu).httpModule,
+		"k6/metrics":    (*vu).metricsModule,
+		"k6/timers":     (*vu).timersModule,
+		"k6/net/grpc":   (*vu).grpcModule,
+		"k6/websockets": (*vu).websocketsModule,
+		"k6/ws":         (*vu).wsModule,
 	}
 }
 
 // instead says of modules that k6 has, or had, what to write for them.
 var instead = map[string]string{
-	"k6/browser":                "no browser is driven; leave out what uses it, and send the requests of its pages with k6/http",
 	"k6/experimental/redis":     "measure a Redis through the server that asks it, with k6/http",
 	"k6/experimental/grpc":      "it is k6/net/grpc now",
 	"k6/experimental/timers":    "its functions are global now: leave the import out",

@@ -32,6 +32,13 @@ func TestScriptsOfOthers(t *testing.T) {
 			shows(t, drive(Config{Script: path, URL: server.URL}, 1), c.name, c.want, 1)
 		}
 	})
+	for module, want := range map[string]string{
+		"k6/experimental/redis":  "is not there: measure a Redis through the server that asks it",
+		"k6/experimental/timers": "is not there: its functions are global now: leave the import out",
+	} {
+		refuses(t, Config{Script: testenv.Files(t, "flow.js", "import a from 'k6/x/kafka';\nimport b from '"+module+"';\nexport default function () {}")},
+			`flow.js:1:15: module "k6/x/kafka" is not there; those that are: `, "flow.js:2:15: module", want)
+	}
 	for made, want := range map[string]string{
 		"new Trend('ws_msgs_sent')":      `metric "ws_msgs_sent" is there already, as a counter`,
 		"new Trend('http_req_duration')": `metric "http_req_duration" is there already, as a trend`, // of another unit
@@ -126,7 +133,6 @@ func TestErrorCodes(t *testing.T) {
 		err  error
 		want int
 	}{
-		{errkind.DNS, &net.DNSError{Err: "no such host", IsNotFound: true}, 1101},
 		{errkind.DNS, &net.DNSError{Err: "server misbehaving"}, 1100},
 		{errkind.TLS, certificate(x509.HostnameError{Certificate: new(x509.Certificate), Host: "a"}), 1311},
 		{errkind.TLS, certificate(x509.UnknownAuthorityError{}), 1310},
@@ -135,7 +141,7 @@ func TestErrorCodes(t *testing.T) {
 		{errkind.Timeout, errors.New("late"), 1050},
 		{errkind.Other, errors.New("odd"), 1000},
 	} {
-		if got := errorCode(&errkind.Error{Kind: c.kind, Err: c.err}); got != c.want {
+		if got := numberOf(&errkind.Error{Kind: c.kind, Err: c.err}); got != c.want {
 			t.Errorf("%s, %v: %d, want %d", c.kind, c.err, got, c.want)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -188,7 +187,7 @@ func (t *Target) proxyOf(r *http.Request) (*url.URL, error) {
 func (r *reply) errorCode() int {
 	switch {
 	case r.err != nil:
-		return errorCode(r.err)
+		return numberOf(r.err)
 	case r.status >= 400:
 		return 1000 + r.status
 	}
@@ -201,24 +200,8 @@ var errorCodes = map[errkind.Kind]int{errkind.DNS: 1100, errkind.Timeout: 1050, 
 
 // errorCode is the number of an error.
 func errorCode(err error) int {
-	if m, not := errors.AsType[*mistake](err); not {
-		return m.code
-	}
-	if found, not := errors.AsType[*net.DNSError](err); not && found.IsNotFound {
-		return 1101
-	}
-	if errkind.Of(err) == errkind.TLS {
-		_, other := errors.AsType[x509.HostnameError](err)
-		_, plain := errors.AsType[tls.RecordHeaderError](err)
-		_, unknown := errors.AsType[*tls.CertificateVerificationError](err)
-		switch {
-		case other:
-			return 1311
-		case plain:
-			return 1301
-		case unknown:
-			return 1310
-		}
+	if _, unknown := errors.AsType[*tls.CertificateVerificationError](err); unknown && errkind.Of(err) == errkind.TLS {
+		return 1310
 	}
 	return cmp.Or(errorCodes[errkind.Of(err)], 1000)
 }
