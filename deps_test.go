@@ -139,7 +139,7 @@ var heavy = map[string][]string{
 	"github.com/spf13/cobra":                  {"internal/cli"},
 	"github.com/spf13/pflag":                  {"internal/cli"},
 	"golang.org/x/crypto":                     {"protocol/script"},
-	"golang.org/x/net":                        {"protocol/wire", "protocol/wire/wiretest", "protocol/http", "websocket", "systems/uplink/stream"},
+	"golang.org/x/net":                        {"protocol/wire", "protocol/wire/wiretest", "protocol/http", "protocol/script", "websocket", "systems/uplink/stream"},
 	"golang.org/x/exp":                        {"why/gotrace"},
 	"golang.org/x/sys":                        {"internal/cpu", "internal/epoll", "internal/perf", "internal/rebind", "pace", "loop", "probe", "subject", "protocol/http", "internal/replicas", "internal/placement"},
 	"golang.org/x/term":                       {"internal/cli"},
@@ -153,6 +153,7 @@ var heavy = map[string][]string{
 	"github.com/grafana/sobek":                {"protocol/script"},
 	"github.com/evanw/esbuild":                {"protocol/script"},
 	"github.com/tidwall/gjson":                {"protocol/script"},
+	"github.com/PuerkitoBio/goquery":          {"protocol/script"},
 	"github.com/andybalholm/brotli":           {"protocol/coding"},
 	"github.com/klauspost/compress":           {"protocol/coding"},
 	"github.com/ianlancetaylor/demangle":      {"why/symbol"},
@@ -185,7 +186,7 @@ type size struct{ code, tests int }
 var rooms = map[string]size{
 	".":                    {0, 670},
 	"abtest":               {740, 835},
-	"bench":                {7995, 1215}, // +140: servers with edits that nobody here knows; +5: sweeps that other programs spoil; +130, +15: counted servers in Rust, fasthttp, gRPC, nginx, Python and Node; +260, +20: servers in Go and C whose instructions are counted; +160, +30: sweeps of servers with known knees; those against an exhaustive sweep of two servers went
+	"bench":                {8205, 1260}, // +210, +45: scripts of others, against a server that answers anything; +140: servers with edits that nobody here knows; +5: sweeps that other programs spoil; +130, +15: counted servers in Rust, fasthttp, gRPC, nginx, Python and Node; +260, +20: servers in Go and C whose instructions are counted; +160, +30: sweeps of servers with known knees; those against an exhaustive sweep of two servers went
 	"calibrate":            {450, 310},
 	"cmd":                  {15, 0},
 	"count":                {1330, 820}, // +35, +55: what is left, with the lives at full speed; what failed before the time was up; totals of repetitions; +10: how many repetitions there are, which report counted again; +110, +75: two servers are counted at once, a limit ends the whole, words of the simulator are kept apart; +15, +35: what the processor counts, and margins; +10: why no request succeeded; two starts of a server are one
@@ -225,7 +226,7 @@ var rooms = map[string]size{
 	"pace":                 {615, 575},
 	"pipeline":             {905, 890},
 	"probe":                {310, 165},
-	"protocol":             {19735, 13790}, // +710: scripts: roots that are found, options about connections, files, CSV, secrets, JSON Web Keys
+	"protocol":             {20000, 13990}, // +975, +200: scripts: pages of HTML and their forms, certificates, JSON Web Keys, ECDH and RSA-OAEP, Blobs, requests with mistakes
 	"report":               {11710, 5865},  // +70: call paths, flame graphs of both next to each other, and what follows from a function; +50: functions that explain a difference; +30, +45: counted instructions as Go benchmark lines; +25, +20: how functions of Node, Python and Java become known; +5, +10: searches that one request at a time ends; +5: levels left out because connections starve; +10: counting for which there was too little time; +25, +20: searches that end before an attempt, levels that starve connections; +15, +20: an experiment answers by what was counted; +10, +60: pages that begin with what changed; +315, +120: the page of counted instructions, with lines, callers and what is asked of the kernel; +0, +75: each figure has one form on all pages; +40, +105: too little time, servers driven at once, those that ignore SIGTERM; +30, +25: what three packages of its parts import and export; +50, +30: how exact levels and rates are, what more callers bring, and sweeps that are not done; +105, +135: the fastest of three, amounts and own metrics of runs, what spoils a server
 	"search":               {825, 645},     // +20, +35: objectives that one request at a time misses; +20: slow servers whose callers wait for each other, or longer than a grace; +40, +55: servers whose responses take long, or that starve connections; +125, +120: a sequential bound on the share of slow answers, and the interval of the limit; attempts of 10,000 answers went
 	"setting":              {990, 380},

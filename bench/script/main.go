@@ -3,6 +3,7 @@
 //	go run ./bench/script -same                       does contend do what k6 does?
 //	go run ./bench/script -same -only login,cookies
 //	go run ./bench/script -same -self                 does k6 do the same twice?
+//	go run ./bench/script -same -scripts DIR          scripts of others, against a server that answers anything
 //	go run ./bench/script                             iterations per second of the generator's CPU
 //	go run ./bench/script -table get -rounds 20
 //	go run ./bench/script -planted 20                 does a comparison by a script name the slower request?
@@ -39,6 +40,7 @@ func main() {
 	c.Flags()
 	alike := flag.Bool("same", false, "compare what the tools do, not what it costs")
 	only := flag.String("only", "", "with -same: the scripts to run, as in login,cookies; empty: all")
+	others := flag.String("scripts", "", "with -same: a folder of other scripts than testdata; without k6 contend alone runs them")
 	self := flag.Bool("self", false, "put k6 in the place of contend, too: what differs then, differs by chance")
 	times := flag.Int("planted", 0, "only compare so often servers of which one does 5 % more, in one request of five, and equal ones")
 	serve := flag.String("serve", "", "only serve what the scripts ask, at this address, and print what is asked")
@@ -51,6 +53,8 @@ func main() {
 		}
 		t, err := find(s.Contend, *self)
 		switch {
+		case *alike && *others != "":
+			return sameStrangers(ctx, w, t, *others) // without k6 what contend does
 		case err != nil:
 			return err
 		case *alike && *only == "":
@@ -67,7 +71,7 @@ func find(binary string, self bool) (tools, error) {
 	peer := paired.Tool{Name: "k6"}
 	path, err := paired.Find(peer.Name)
 	if err != nil {
-		return tools{}, fmt.Errorf("k6: %w; go install go.k6.io/k6@v1.8.1 has it", err)
+		return tools{ours: contend(binary)}, fmt.Errorf("k6: %w; go install go.k6.io/k6@v1.8.1 has it", err)
 	}
 	peer.Path = path
 	t := tools{contend(binary), k6(path), peer.Version(), binary}
@@ -80,7 +84,7 @@ func find(binary string, self bool) (tools, error) {
 // show serves until ctx is done and prints each request.
 func show(ctx context.Context, w io.Writer, address string) error {
 	rec := &recorder{each: func(r request) { fmt.Fprintln(w, r) }}
-	server := newServer(rec)
+	server := newServer(rec, service())
 	server.Addr = address
 	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stopped()

@@ -124,6 +124,7 @@ func formParts(body []byte, boundary string) string {
 // A recorder keeps the requests that a handler gets.
 type recorder struct {
 	each func(request) // if set, is called with each one
+	any  bool          // none of them has an order
 
 	mu   sync.Mutex
 	seen []request
@@ -139,6 +140,7 @@ func (rec *recorder) record(next http.Handler) http.Handler {
 		}
 		address, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr) // http.Server sets it
 		seen := newRequest(r, body, address.String())
+		seen.Any = seen.Any || rec.any
 		rec.mu.Lock()
 		rec.seen = append(rec.seen, seen)
 		if rec.each != nil {

@@ -41,7 +41,7 @@ func TestNewRequest(t *testing.T) {
 }
 
 func TestRecorder(t *testing.T) {
-	address, rec, stop, err := startServer()
+	address, rec, stop, err := startServer(service())
 	if err != nil {
 		t.Fatal(err)
 	}

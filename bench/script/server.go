@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// startServer starts the service on a free port of loopback; it records what it is asked.
-func startServer() (address string, rec *recorder, stop func(), err error) {
+// startServer starts a service on a free port of loopback; it records what it is asked.
+func startServer(service http.Handler) (address string, rec *recorder, stop func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, nil, err
 	}
 	rec = &recorder{}
-	server := newServer(rec)
+	server := newServer(rec, service)
 	ended := make(chan struct{})
 	go func() {
 		_ = server.Serve(listener) // until it is closed
@@ -31,9 +31,9 @@ func startServer() (address string, rec *recorder, stop func(), err error) {
 	}, nil
 }
 
-// newServer has the service record what it is asked.
-func newServer(rec *recorder) *http.Server {
-	server := &http.Server{Handler: rec.record(service()), Protocols: new(http.Protocols)}
+// newServer has a service record what it is asked.
+func newServer(rec *recorder, service http.Handler) *http.Server {
+	server := &http.Server{Handler: rec.record(service), Protocols: new(http.Protocols)}
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetUnencryptedHTTP2(true) // that of gRPC
 	return server

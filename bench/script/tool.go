@@ -23,6 +23,9 @@ type script struct {
 	About  string
 	Flags  []string // of the command line, as k6 calls them
 	Spread int64    // 0: the clock decides nothing
+
+	Stranger  bool     // its server answers anything, for all hosts, and its requests have no order
+	Addresses []string // the variables that are the server's URL
 }
 
 // newScript reads the lines "// about:", "// flags:" and "// spread:".
@@ -159,16 +162,29 @@ func (t tool) run(ctx context.Context, s script) (o outcome, err error) {
 	}
 	defer os.RemoveAll(dir)
 	document := filepath.Join(dir, "document.json")
-	address, recorded, stop, err := startServer()
+	answering := service()
+	if s.Stranger {
+		answering = anything()
+	}
+	address, recorded, stop, err := startServer(answering)
 	if err != nil {
 		return o, err
 	}
+	recorded.any = s.Stranger
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, t.path, t.command(s, "http://"+address, document)...)
 	// k6 must not look for extensions on the network.
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "K6_AUTO_EXTENSION_RESOLUTION=false")
+	if s.Stranger {
+		for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+			cmd.Env = append(cmd.Env, name+"=http://"+address)
+		}
+		for _, name := range s.Addresses {
+			cmd.Env = append(cmd.Env, name+"=http://"+address)
+		}
+	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.Output()

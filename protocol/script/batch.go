@@ -9,10 +9,13 @@ import (
 
 // asyncRequest sends a request while the script continues; its promise resolves to the answer.
 func (v *vu) asyncRequest(args sobek.FunctionCall) sobek.Value {
-	a := v.ask(args.Argument(0).String(), args.Arguments, 1, true)
-	v.ready()
-	v.addCookies(a)
+	a, wrong := v.asked(args.Argument(0).String(), args.Arguments, 1, true)
 	promise, resolve, reject := v.rt.NewPromise()
+	if wrong != nil {
+		_ = resolve(v.rt.NewDynamicObject(wrong)) // fails if the script is interrupted
+		return v.rt.ToValue(promise)
+	}
+	v.addCookies(a)
 	v.timers.from(v.ctx, func(live context.Context, post func(func() error) bool) {
 		first := new(reply)
 		wait(live, v.target.limit.reserve())
@@ -49,9 +52,13 @@ func (v *vu) batch(args sobek.FunctionCall) sobek.Value {
 	}
 	of := args.Argument(0).ToObject(v.rt)
 	keys := of.Keys()
-	asks := make([]*ask, len(keys))
+	answers := make([]*response, len(keys)) // nil: what is sent
+	var asks []*ask
 	for i, key := range keys {
-		asks[i] = v.batched(of.Get(key))
+		a, wrong := v.batched(of.Get(key))
+		if answers[i] = wrong; wrong == nil {
+			asks = append(asks, a)
+		}
 	}
 	replies := v.together(asks)
 	into := v.rt.NewObject()
@@ -59,19 +66,22 @@ func (v *vu) batch(args sobek.FunctionCall) sobek.Value {
 		into = v.rt.NewArray()
 	}
 	for i, key := range keys {
-		answer := v.follows(asks[i], v.after(replies[i]))
-		_ = into.Set(key, v.rt.NewDynamicObject(answer))
+		if answers[i] == nil {
+			answers[i] = v.follows(asks[0], v.after(replies[0]))
+			asks, replies = asks[1:], replies[1:]
+		}
+		_ = into.Set(key, v.rt.NewDynamicObject(answers[i]))
 	}
 	return into
 }
 
 // batched reads one request of a batch: a URL, an array, or an object.
-func (v *vu) batched(value sobek.Value) *ask {
+func (v *vu) batched(value sobek.Value) (*ask, *response) {
 	if !isObject(value) {
 		v.throw("a request of a batch is a URL, an array or an object")
 	}
-	if _, tagged := value.Export().(*taggedURL); tagged || value.ExportType() != nil && value.ExportType().Kind().String() == "string" {
-		return v.ask("GET", []sobek.Value{value}, 0, true)
+	if _, tagged := hiddenIn[*taggedURL](value); tagged || value.ExportType() != nil && value.ExportType().Kind().String() == "string" {
+		return v.asked("GET", []sobek.Value{value}, 0, true)
 	}
 	o := value.ToObject(v.rt)
 	if o.ClassName() == "Array" {
@@ -82,7 +92,7 @@ func (v *vu) batched(value sobek.Value) *ask {
 		if len(parts) < 2 {
 			v.throw("a request of a batch that is an array has a method and a URL")
 		}
-		return v.ask(strings.ToUpper(parts[0].String()), parts, 1, true)
+		return v.asked(strings.ToUpper(parts[0].String()), parts, 1, true)
 	}
 	get := func(name string) sobek.Value {
 		if value := o.Get(name); value != nil {
@@ -94,5 +104,5 @@ func (v *vu) batched(value sobek.Value) *ask {
 	if m := get("method"); !sobek.IsUndefined(m) {
 		method = strings.ToUpper(m.String())
 	}
-	return v.ask(method, []sobek.Value{get("url"), get("body"), get("params")}, 0, true)
+	return v.asked(method, []sobek.Value{get("url"), get("body"), get("params")}, 0, true)
 }

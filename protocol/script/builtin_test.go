@@ -15,7 +15,8 @@ import (
 )
 
 const imports = `import encoding from 'k6/encoding'; import crypto6 from 'k6/crypto'; import exec from 'k6/execution';
-import { SharedArray } from 'k6/data'; import { setTimeout as later } from 'k6/timers'; import { check } from 'k6';
+import { SharedArray } from 'k6/data'; import { setTimeout as later } from 'k6/timers'; import { check, group } from 'k6';
+import { parseHTML } from 'k6/html'; import x509 from 'k6/crypto/x509'; import http from 'k6/http';
 const hex = (b) => Array.from(new Uint8Array(b), (x) => x.toString(16).padStart(2, '0')).join('');
 const text = (s) => new Uint8Array([...s].map((c) => c.charCodeAt(0)));
 const bytes = (h) => new Uint8Array(h.match(/../g).map((b) => parseInt(b, 16)));
@@ -84,9 +85,12 @@ var expressions = []expression{
 	{`[exec.instance.vusActive, exec.instance.vusInitialized, exec.instance.iterationsCompleted, exec.instance.iterationsInterrupted]`, "1,1,0,0"},
 	{`exec.instance.currentTestRunDuration < 60000`, "true"},
 	{`exec.test.options.scenarios.default.iterations`, "1"},
-	{`JSON.stringify(exec.vu)`, `{"idInInstance":1,"idInTest":1,"iterationInInstance":0,"iterationInScenario":0,"metrics":{"metadata":{},"tags":{}},"tags":{}}`},
+	{`JSON.stringify(exec.vu)`, `{"idInInstance":1,"idInTest":1,"iterationInInstance":0,"iterationInScenario":0,"metrics":{"metadata":{},"tags":{"group":"","scenario":"default"}},"tags":{"group":"","scenario":"default"}}`},
 	{`exec.scenario.progress`, "1"},
 	{`exec.vu.tags.a = 'b', delete exec.vu.metrics.tags.c, exec.vu.metrics.tags.a`, "b"},
+	{`exec.vu.metrics.metadata.a = 'b', exec.vu.metrics.metadata.a`, "b"},
+	{`group('one', () => exec.vu.metrics.tags.group.slice(2) + Object.keys(exec.vu.metrics.tags))`, "onegroup,scenario"},
+	{`exec.vu.metrics.tags = { a: 'b' }`, "!Cannot assign to read only property 'tags'"},
 	{`exec.vu.tags.a = {}`, "!tag a is set to [object Object]; expected text"},
 	{`exec.vu.idInTest = 5`, "!exec.vu.idInTest cannot be set"},
 }

@@ -220,6 +220,9 @@ func (b *bundle) resolve(name, from string) (api.OnResolveResult, error) {
 	if _, ok := modules[name]; ok {
 		return api.OnResolveResult{Path: name, Namespace: native}, nil
 	}
+	if why := instead[name]; why != "" {
+		return api.OnResolveResult{}, fmt.Errorf("module %q is not there: %s", name, why)
+	}
 	switch {
 	case strings.Contains(name, "://"):
 		return b.elsewhere(name)

@@ -15,7 +15,8 @@ const maxLines = 10
 // A console prints what scripts log, the first lines of it. The zero value prints nothing.
 type console struct {
 	mu    sync.Mutex
-	out   io.Writer // nil: nowhere
+	said  map[string]bool // by once
+	out   io.Writer       // nil: nowhere
 	lines int
 	hide  *strings.Replacer // what secrets are replaced by; nil: there are none
 }
@@ -53,6 +54,22 @@ func (c *console) print(v *vu, values []sobek.Value) {
 // warn prints what is wrong with a script, the first lines of it.
 func (c *console) warn(text string) {
 	if c.next() {
+		c.write(text)
+	}
+}
+
+// once prints what is odd about a script, each text once, in addition to what the script prints.
+func (c *console) once(text string) {
+	c.mu.Lock()
+	known := c.out == nil || c.said[text] || len(c.said) == maxLines
+	if !known {
+		if c.said == nil {
+			c.said = map[string]bool{}
+		}
+		c.said[text] = true
+	}
+	c.mu.Unlock()
+	if !known {
 		c.write(text)
 	}
 }

@@ -15,7 +15,7 @@ import (
 func supported() string {
 	var b strings.Builder
 	row := func(what string, names []string) {
-		for _, many := range []string{"HealthCheck", "Status"} { // constants, as k6 has them
+		for _, many := range []string{"HealthCheck", "OCSP", "Status"} { // constants, as k6 has them
 			if i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, many) }); i >= 0 {
 				names = slices.Insert(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.HasPrefix(name, many) }), i, many+"…")
 			}
@@ -27,6 +27,8 @@ func supported() string {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		row("`"+name+"`", all[name])
 	}
+	row("a `Selection` of `k6/html`", slices.Sorted(maps.Keys(selectionMethods)))
+	row("an `Element` of `k6/html`", slices.Sorted(maps.Keys(elementMethods)))
 	row("options", slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(optionReaders)), ofThresholds))))
 	row("options that change nothing here", slices.Sorted(slices.Values(idle)))
 	row("executors of scenarios", executorNames())
@@ -35,7 +37,7 @@ func supported() string {
 	row("parameters of `client.invoke` and `grpc.Stream`", slices.Sorted(maps.Keys(grpcCallReaders)))
 	row("parameters of `ws.connect` and `WebSocket`", slices.Sorted(maps.Keys(socketReaders)))
 	row("of a response", slices.Sorted(maps.Keys(properties)))
-	row("without an import", []string{"__ENV", "__ITER", "__VU", "clearInterval", "clearTimeout", "console", "crypto", "open", "require", "setInterval", "setTimeout"})
+	row("without an import", []string{"__ENV", "__ITER", "__VU", "clearInterval", "clearTimeout", "console", "crypto", "global", "open", "require", "setInterval", "setTimeout"})
 	return b.String()
 }
 

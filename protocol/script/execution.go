@@ -68,7 +68,7 @@ func (v *vu) executionModule() exports {
 			"iterationInInstance": func() any { return v.iteration },
 			"iterationInScenario": func() any { return v.iteration },
 			"tags":                func() any { return v.ownTags() },
-			"metrics":             func() any { return v.object(exports{"tags": v.ownTags(), "metadata": v.rt.NewObject()}) },
+			"metrics":             func() any { return v.fixed(exports{"tags": v.ownTags(), "metadata": v.metadata()}) },
 		}),
 		"scenario": v.facts("scenario", facts{
 			"name":                func() any { return v.of.load.scenario() },

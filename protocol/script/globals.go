@@ -23,6 +23,7 @@ func (v *vu) globals() {
 	for name, function := range v.timersModule() {
 		_ = v.rt.Set(name, function)
 	}
+	_ = v.rt.Set("global", v.rt.GlobalObject())
 }
 
 // later makes a global when it is asked for.

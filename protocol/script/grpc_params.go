@@ -54,9 +54,9 @@ var grpcCallReaders = map[string]func(v *vu, p *grpcCall, value sobek.Value) err
 	},
 }
 
-// readObject reads each name of an object by its reader; one that has none is an exception, and null is like nothing
+// readObject reads each name of an object by its reader; one that has none is for unknown, and null is like nothing
 // where it is not among the values of that name.
-func readObject[T any](v *vu, into *T, params sobek.Value, readers map[string]func(*vu, *T, sobek.Value) error, nullable ...string) {
+func readObject[T any](v *vu, into *T, params sobek.Value, readers map[string]func(*vu, *T, sobek.Value) error, unknown func(name, hint string), nullable ...string) {
 	if !isObject(params) {
 		return
 	}
@@ -64,7 +64,8 @@ func readObject[T any](v *vu, into *T, params sobek.Value, readers map[string]fu
 	for _, name := range o.Keys() {
 		read, known := readers[name]
 		if !known {
-			v.throw("params.%s is not known%s", name, meant(name, slices.Sorted(maps.Keys(readers))))
+			unknown(name, meant(name, slices.Sorted(maps.Keys(readers))))
+			continue
 		}
 		if value := o.Get(name); isObject(value) || sobek.IsNull(value) && slices.Contains(nullable, name) {
 			if err := read(v, into, value); err != nil {
@@ -74,12 +75,19 @@ func readObject[T any](v *vu, into *T, params sobek.Value, readers map[string]fu
 	}
 }
 
+// refuseParam is for parameters of gRPC, ignoreParam for others, as in k6.
+func (v *vu) refuseParam(name, hint string) { v.throw("params.%s is not known%s", name, hint) }
+
+func (v *vu) ignoreParam(name, hint string) {
+	v.target.console.once(fmt.Sprintf("%sparams.%s is not known, and ignored%s", place(v.rt.CaptureCallStack(0, nil)), name, hint))
+}
+
 func (v *vu) connectParams(host string, params sobek.Value) *grpcConnect {
 	p := &grpcConnect{timeout: defaultTimeout, reflectMetadata: grpc.Metadata{}}
 	p.Traffic = &v.traffic
 	p.TLS = v.target.tlsFor(host).Clone()
 	p.TLS.NextProtos = nil // gRPC has its own
-	readObject(v, p, params, grpcConnectReaders)
+	readObject(v, p, params, grpcConnectReaders, v.refuseParam)
 	return p
 }
 
@@ -88,7 +96,7 @@ func (v *vu) callParams(m *grpc.Method, params sobek.Value) *grpcCall {
 	if !m.ClientStreams() && !m.ServerStreams() {
 		p.timeout = defaultTimeout
 	}
-	readObject(v, p, params, grpcCallReaders)
+	readObject(v, p, params, grpcCallReaders, v.refuseParam)
 	return p
 }
 

@@ -53,6 +53,7 @@ func (v *vu) httpModule() exports {
 	for name, method := range map[string]string{"post": "POST", "put": "PUT", "patch": "PATCH", "del": "DELETE", "options": "OPTIONS"} {
 		all[name] = func(call sobek.FunctionCall) sobek.Value { return v.request(method, call.Arguments, 0, true) }
 	}
+	ocspConstants(all)
 	for name, value := range tlsVersions {
 		all[value] = name
 	}
@@ -79,14 +80,17 @@ type ask struct {
 	replaced  map[string]bool
 	sent      string // the body as text
 	tags      tagMap
+	mistaken  int // the number of a mistake that is found now
 }
 
 // request sends what a script asks: method, then from arguments[at] URL, body (if the method
 // takes one) and params. Redirects are followed. The answer is that of the last.
 func (v *vu) request(method string, arguments []sobek.Value, at int, hasBody bool) sobek.Value {
-	a := v.ask(method, arguments, at, hasBody)
-	v.ready()
-	r := v.follows(a, v.paced())
+	a, r := v.asked(method, arguments, at, hasBody)
+	if r != nil {
+		return v.rt.NewDynamicObject(r)
+	}
+	r = v.follows(a, v.paced())
 	if r.err != nil && v.target.Options.Throw {
 		v.throw("%s %s: %v", a.method, r.url(), r.err)
 	}
@@ -104,25 +108,26 @@ func (v *vu) ready() {
 }
 
 // ask reads the arguments of a request.
-func (v *vu) ask(method string, arguments []sobek.Value, at int, hasBody bool) *ask {
+func (v *vu) ask(a *ask, method string, arguments []sobek.Value, at int, hasBody bool) {
 	argument := func(i int) sobek.Value {
 		if i < len(arguments) {
 			return arguments[i]
 		}
 		return sobek.Undefined()
 	}
-	a := &ask{redirects: v.target.Options.Redirects, expected: v.http.expected, words: v.http.words}
+	a.redirects, a.expected, a.words = v.target.Options.Redirects, v.http.expected, v.http.words
 	a.method, a.timeout, a.discard = cmp.Or(method, "GET"), defaultTimeout, v.target.Options.DiscardBodies
-	if !wire.IsToken(a.method) {
+	v.readURL(a, argument(at))
+	if a.mistaken = cannotSend; !wire.IsToken(a.method) {
 		v.throw("method %q is not a method of HTTP", method)
 	}
-	v.readURL(a, argument(at))
+	a.mistaken = 0
 	params := argument(at + 1)
 	if hasBody {
 		v.readBody(a, argument(at+1))
 		params = argument(at + 2)
 	}
-	readObject(v, a, params, paramReaders, "responseCallback", "jar")
+	readObject(v, a, params, paramReaders, v.ignoreParam, "responseCallback", "jar")
 	v.compress(a)
 	if agent := "User-Agent"; len(a.header[agent]) == 0 {
 		a.header.Set(agent, orContend(v.target.Options.UserAgent))
@@ -132,7 +137,6 @@ func (v *vu) ask(method string, arguments []sobek.Value, at int, hasBody bool) *
 	if v.target.Options.NoIterationReuse && len(v.requests) == 0 && v.slow != nil {
 		v.slow.CloseIdleConnections()
 	}
-	return a
 }
 
 func orContend(agent string) string {
@@ -149,11 +153,14 @@ func isObject(value sobek.Value) bool {
 // readURL takes text, or what http.url made.
 func (v *vu) readURL(a *ask, value sobek.Value) {
 	text := value.String()
-	if tagged, ok := value.Export().(*taggedURL); ok {
+	if tagged, ok := hiddenIn[*taggedURL](value); ok {
 		text, a.name, a.named = tagged.url, tagged.name, true
 	}
 	u, err := wire.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if a.mistaken = noURL; err == nil && isObject(value) {
+		a.mistaken, a.url = cannotSend, u
+	}
+	if err != nil || !isObject(value) || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		v.throw("%q is not an HTTP URL (example: http://localhost:8080/); use __ENV.BASE_URL for the target", text)
 	}
 	a.header = http.Header{}
@@ -338,7 +345,9 @@ func (v *vu) urlTag(call sobek.FunctionCall) sobek.Value {
 		text += call.Argument(1+i).String() + part
 		name += "${}" + part
 	}
-	return v.rt.ToValue(&taggedURL{text, name})
+	o := v.object(exports{"clean_url": text, "name": name, "url": text})
+	v.hide(o, &taggedURL{text, name})
+	return o
 }
 
 // timeoutOf reads params.timeout: milliseconds, or "30s".

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,8 +10,8 @@ import (
 
 // listeners are functions of a script that wait for events.
 type listeners struct {
-	throw  func(format string, args ...any)
-	known  []string // events
+	refuse func(format string, args ...any) // what cannot be waited for
+	known  []string                         // events
 	called map[string][]sobek.Callable
 }
 
@@ -18,19 +19,28 @@ func (v *vu) listeners(known ...string) listeners {
 	return listeners{v.throw, known, map[string][]sobek.Callable{}}
 }
 
+// socketListeners are those of a WebSocket: what cannot be waited for is ignored, as in k6.
+func (v *vu) socketListeners(known ...string) listeners {
+	l := v.listeners(known...)
+	l.refuse = func(format string, args ...any) {
+		v.target.console.once(place(v.rt.CaptureCallStack(0, nil)) + fmt.Sprintf(format, args...) + "; it is ignored")
+	}
+	return l
+}
+
 // on is the script's on(event, function).
 func (l *listeners) on(event string, function sobek.Value) { l.add("on", event, function) }
 
 // add has a function wait for an event, by a method of the script's.
 func (l *listeners) add(method, event string, function sobek.Value) {
-	f, ok := sobek.AssertFunction(function)
-	if !ok {
-		l.throw("%s(%q) needs a function", method, event)
+	switch f, ok := sobek.AssertFunction(function); {
+	case !ok:
+		l.refuse("%s(%q) needs a function", method, event)
+	case !slices.Contains(l.known, event):
+		l.refuse("event is %q; expected %s", event, strings.Join(l.known, ", "))
+	default:
+		l.called[event] = append(l.called[event], f)
 	}
-	if !slices.Contains(l.known, event) {
-		l.throw("event is %q; expected %s", event, strings.Join(l.known, ", "))
-	}
-	l.called[event] = append(l.called[event], f)
 }
 
 // emit calls what waits for an event.

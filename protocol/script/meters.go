@@ -27,7 +27,6 @@ type meters struct {
 type meter struct {
 	load.Meter
 	parts []*part
-	own   bool // the script made it
 }
 
 // A part is what of a meter's values has some tags.
@@ -113,7 +112,7 @@ const expectedPart = "http_req_duration{expected_response:true}"
 func newMeters() *meters {
 	m := &meters{byName: map[string]*meter{}}
 	for i, b := range builtIn {
-		m.known[i], _ = m.make(b.name, b.kind, b.kind == load.TrendMeter, false) // names are different
+		m.known[i], _ = m.make(b.name, b.kind, b.kind == load.TrendMeter) // names are different
 	}
 	_, _ = m.part(expectedPart) // it can be read
 	return m
@@ -121,7 +120,8 @@ func newMeters() *meters {
 
 var _ load.Metered = (*Target)(nil)
 
-// An apart is what setup and teardown have measured, outside of iterations.
+// An apart is what setup and teardown have measured, outside of iterations, and what iterations have that the end of
+// the run cut off, such as those that hold a socket open.
 type apart struct {
 	mu       sync.Mutex
 	checks   []load.Check
@@ -144,7 +144,7 @@ func (a *apart) settle(c *load.Result) {
 	a.checks, a.readings = nil, nil
 }
 
-// Settle adds what setup and teardown have measured since the last time, what thresholds are about and nothing was
+// Settle adds what is apart since the last time, what thresholds are about and nothing was
 // measured of, the dropped iterations, how responses fall to virtual users, and what the script is.
 func (t *Target) Settle(c *load.Result) {
 	c.Script = &t.script
@@ -160,17 +160,18 @@ func (t *Target) Settle(c *load.Result) {
 	}
 }
 
-// make returns the meter of a name, which is made where it is new; of another kind it is a mistake.
-func (m *meters) make(name string, kind load.MeterKind, time, own bool) (*meter, error) {
+// make returns the meter of a name, which is made where it is new, such as one that every script has; of another kind
+// it is a mistake.
+func (m *meters) make(name string, kind load.MeterKind, time bool) (*meter, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if known := m.byName[name]; known != nil {
-		if !known.own || known.Kind != kind || known.Time != time {
+		if known.Kind != kind || known.Time != time {
 			return nil, fmt.Errorf("metric %q is there already, as a %s", name, known.Kind)
 		}
 		return known, nil
 	}
-	made := &meter{Meter: load.Meter{ID: m.last, Name: name, Kind: kind, Time: time}, own: own}
+	made := &meter{Meter: load.Meter{ID: m.last, Name: name, Kind: kind, Time: time}}
 	m.last++
 	m.byName[name] = made
 	return made, nil

@@ -33,7 +33,7 @@ func (v *vu) newMetric(kind load.MeterKind) func(sobek.ConstructorCall) *sobek.O
 		if !metricName.MatchString(name) {
 			v.throw("a metric's name is %q; expected letters, digits and _, at most 128, and no digit first", name)
 		}
-		m, err := v.target.meters.make(name, kind, call.Argument(1).ToBoolean(), true)
+		m, err := v.target.meters.make(name, kind, call.Argument(1).ToBoolean())
 		if err != nil {
 			v.throw("%v", err)
 		}

@@ -20,6 +20,10 @@ var modules map[string]module
 
 func init() { // it refers to functions that refer to it
 	modules = map[string]module{
+		"k6/crypto/x509":             (*vu).x509Module,
+		"k6/experimental/websockets": (*vu).formerWebsocketsModule,
+		"k6/html":                    (*vu).htmlModule,
+
 		"k6":            (*vu).k6Module,
 		"k6/crypto":     (*vu).cryptoModule,
 		"k6/data":       (*vu).dataModule,
@@ -36,6 +40,15 @@ func init() { // it refers to functions that refer to it
 		"k6/experimental/fs":  (*vu).fsModule,
 		"k6/secrets":          (*vu).secretsModule,
 	}
+}
+
+// instead says of modules that k6 has, or had, what to write for them.
+var instead = map[string]string{
+	"k6/experimental/redis":     "measure a Redis through the server that asks it, with k6/http",
+	"k6/experimental/grpc":      "it is k6/net/grpc now",
+	"k6/experimental/timers":    "its functions are global now: leave the import out",
+	"k6/experimental/webcrypto": "crypto is global now: leave the import out",
+	"k6/experimental/streams":   "read files with open, and the rows of all callers with SharedArray of k6/data",
 }
 
 func moduleNames() []string { return slices.Sorted(maps.Keys(modules)) }

@@ -3,7 +3,6 @@ package script
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/base64"
 	"fmt"
 	"mime/multipart"
@@ -42,6 +41,7 @@ func readHeaders(v *vu, a *ask, value sobek.Value) error {
 	for _, name := range o.Keys() {
 		f := wire.Field{Name: name, Value: o.Get(name).String()}
 		if err := f.Check(); err != nil {
+			a.mistaken = cannotSend
 			return err
 		}
 		v.target.around.Secrets.Field(name, f.Value)
@@ -129,20 +129,7 @@ func (v *vu) readBody(a *ask, value sobek.Value) {
 }
 
 func (v *vu) readForm(a *ask, o *sobek.Object) {
-	form := url.Values{}
-	files := map[string]*file{}
-	for _, name := range o.Keys() {
-		value := o.Get(name)
-		if f, ok := value.Export().(*file); ok {
-			files[name] = f
-		} else if list, ok := value.Export().([]any); ok {
-			for _, one := range list {
-				form.Add(name, fmt.Sprint(one))
-			}
-		} else {
-			form.Add(name, value.String())
-		}
-	}
+	form, files := formOf(o)
 	if len(files) == 0 {
 		a.body = []byte(form.Encode())
 		a.header.Set("Content-Type", "application/x-www-form-urlencoded") // unless params say otherwise
@@ -159,38 +146,32 @@ func (v *vu) readForm(a *ask, o *sobek.Object) {
 			continue
 		}
 		part, _ := w.CreatePart(textproto.MIMEHeader{
-			"Content-Disposition": {fmt.Sprintf(`form-data; name=%q; filename=%q`, name, f.name)},
-			"Content-Type":        {f.kind},
+			"Content-Disposition": {fmt.Sprintf(`form-data; name=%q; filename=%q`, name, orUndefined(f.Get(fileName)))},
+			"Content-Type":        {orUndefined(f.Get(fileType)).String()},
 		})
-		_, _ = part.Write(f.content)
+		_, _ = part.Write(v.bytes(orUndefined(f.Get(fileData))))
 	}
 	_ = w.Close()
 	a.body = b.Bytes()
 	a.header.Set("Content-Type", w.FormDataContentType())
 }
 
-// a file is a part of a form.
-type file struct {
-	content    []byte
-	name, kind string
-}
-
-// file makes one of text or bytes.
-func (v *vu) file(call sobek.FunctionCall) sobek.Value {
-	f := &file{name: rand.Text(), kind: "application/octet-stream"}
-	switch content := call.Argument(0).Export().(type) {
-	case sobek.ArrayBuffer:
-		f.content = bytes.Clone(content.Bytes())
-	default:
-		f.content = []byte(call.Argument(0).String())
+// formOf are the values of a form by their names, and its files.
+func formOf(o *sobek.Object) (form url.Values, files map[string]*sobek.Object) {
+	form, files = url.Values{}, map[string]*sobek.Object{}
+	for _, name := range o.Keys() {
+		value := o.Get(name)
+		if _, is := hiddenIn[isFile](value); is {
+			files[name] = value.(*sobek.Object) // nothing else hides anything
+		} else if list, ok := value.Export().([]any); ok {
+			for _, one := range list {
+				form.Add(name, fmt.Sprint(one))
+			}
+		} else {
+			form.Add(name, value.String())
+		}
 	}
-	if name := call.Argument(1); isObject(name) {
-		f.name = name.String()
-	}
-	if kind := call.Argument(2); isObject(kind) {
-		f.kind = kind.String()
-	}
-	return v.rt.ToValue(f)
+	return form, files
 }
 
 // together sends requests side by side, as many at a time as the options allow, and returns the

@@ -28,7 +28,7 @@ type property func(r *response) sobek.Value
 // properties are those of a response, in the order of their names.
 var properties map[string]property
 
-var propertyNames = []string{"body", "cookies", "error", "error_code", "headers", "proto", "remote_ip", "remote_port",
+var propertyNames = []string{"body", "cookies", "error", "error_code", "headers", "ocsp", "proto", "remote_ip", "remote_port",
 	"request", "status", "status_text", "timings", "tls_cipher_suite", "tls_version", "url"}
 
 func init() { // it refers to functions that refer to it
@@ -48,17 +48,11 @@ func init() { // it refers to functions that refer to it
 		"remote_port":      (*response).remotePort,
 		"tls_version":      func(r *response) sobek.Value { return r.text(r.tlsVersion()) },
 		"tls_cipher_suite": func(r *response) sobek.Value { return r.text(r.cipher()) },
+		"ocsp":             (*response).ocspValue,
 		"json":             func(r *response) sobek.Value { return r.v.rt.ToValue(r.json) },
-		"html":             refused("html", "parse the body with a regular expression, or let the server answer in JSON"),
-		"submitForm":       refused("submitForm", "send the form with http.post"),
-		"clickLink":        refused("clickLink", "send the request with http.get"),
-	}
-}
-
-// refused is a method that does not exist.
-func refused(name, instead string) property {
-	return func(r *response) sobek.Value {
-		return r.v.rt.ToValue(func() { r.v.throw("%s is not possible: %s", name, instead) })
+		"html":             func(r *response) sobek.Value { return r.v.rt.ToValue(r.html) },
+		"submitForm":       func(r *response) sobek.Value { return r.v.rt.ToValue(r.submitForm) },
+		"clickLink":        func(r *response) sobek.Value { return r.v.rt.ToValue(r.clickLink) },
 	}
 }
 
@@ -160,6 +154,9 @@ func (r *response) timings() sobek.Value {
 }
 
 func (r *response) requestValue() sobek.Value {
+	if r.ask.first == nil { // there was none
+		return sobek.Null()
+	}
 	headers := r.v.rt.NewObject()
 	for name, values := range r.ask.first.header {
 		_ = headers.Set(name, r.v.rt.ToValue(values))

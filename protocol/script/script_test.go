@@ -198,7 +198,6 @@ func testWrong(t *testing.T, drive func(Config, int64) *load.Result) {
 		{"promise that is rejected", `return Promise.reject(new Error('late'))`, "check failed: exception", "late"},
 		{"promise that never settles", `return new Promise(() => {})`, "check failed: exception", "never settles"},
 		{"timer that throws", `setTimeout(() => { throw new Error('tick') }, 1)`, "check failed: exception", "tick"},
-		{"unknown param", `http.get(u + '/echo', { header: {} })`, "check failed: exception", "params.header is not known: did you mean headers?"},
 		{"URL of nothing", `http.get('/echo')`, "check failed: exception", "__ENV.BASE_URL"},
 		{"no JSON", `http.get(u + '/echo').json()`, "check failed: exception", "no JSON"},
 		{"open late", `open('lib.js')`, "check failed: exception", "outermost"},

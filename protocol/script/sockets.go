@@ -74,16 +74,25 @@ var socketReaders = map[string]func(v *vu, s *session, value sobek.Value) error{
 	},
 }
 
+// socketURL reads a URL of a WebSocket.
+func socketURL(text string) (*url.URL, error) {
+	u, err := wire.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "ws" && u.Scheme != "wss" {
+		return nil, fmt.Errorf("%q is not a WebSocket URL (example: ws://localhost:8080/path): the scheme must be ws or wss, without user or fragment", text)
+	}
+	return u, nil
+}
+
 // newSession reads what a WebSocket is opened with.
 func (v *vu) newSession(what, text string, params sobek.Value) *session {
 	v.usable(what)
-	u, err := wire.Parse(text)
-	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "ws" && u.Scheme != "wss" {
-		v.throw("%q is not a WebSocket URL (example: ws://localhost:8080/path): the scheme must be ws or wss, without user or fragment", text)
+	u, err := socketURL(text)
+	if err != nil {
+		v.throw("%v", err)
 	}
 	s := &session{v: v, url: v.target.redirected(u), pinged: map[string]time.Time{}}
 	s.ask.header = http.Header{"User-Agent": {orContend(v.target.Options.UserAgent)}}
-	readObject(v, s, params, socketReaders)
+	readObject(v, s, params, socketReaders, v.ignoreParam)
 	s.ask.url = ofPage(s.url)
 	if !s.ask.named {
 		s.ask.name = nameOf("WS", s.url)

@@ -96,11 +96,11 @@ func testSockets(t *testing.T, cases []socketCase) {
 		address := socketServer(t)
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
-				path := testenv.Files(t, "flow.js", `import ws from 'k6/ws'; import { WebSocket } from 'k6/websockets'; import http from 'k6/http'; import { check } from 'k6';
+				path := testenv.Files(t, "flow.js", `import ws from 'k6/ws'; import { Blob, WebSocket } from 'k6/websockets'; import http from 'k6/http'; import { check } from 'k6';
 					export const options = { userAgent: 'me', hosts: { 'shop.example': '127.0.0.1' } };
 					const u = __ENV.BASE_URL.replace('http', 'ws');
 					const assert = (ok, what) => { if (!ok) throw new Error('not so: ' + what); };
-					let keep = [ws, WebSocket, http, check, u, assert];
+					let keep = [ws, Blob, WebSocket, http, check, u, assert];
 					export default function () {
 						`+c.body+`
 					}`)
@@ -146,10 +146,10 @@ func TestWS(t *testing.T) {
 		{"broken off", `const seen = []; ws.connect(u + '/ws', {}, (s) => { s.on('open', () => s.send('break')); s.on('close', (c) => seen.push(c)); }); assert(seen[0] === 1006, seen);`, "closed"},
 		{"a handler throws", `const seen = []; try { ws.connect(u + '/ws', {}, (s) => { s.on('open', () => { throw new Error('oh'); }); s.on('close', (c) => seen.push(c)); }); } catch (e) { seen.push(e.message); } assert(seen.join() === '1001,oh', seen);`, ""},
 		{"a timer throws", `ws.connect(u + '/ws', {}, (s) => { s.setTimeout(() => { throw new Error('tick'); }, 1); });`, "flow.js:7"},
-		{"event", `ws.connect(u + '/ws', {}, (s) => { s.on('opened', () => {}); });`, "expected binaryMessage, close"},
-		{"param", `ws.connect(u + '/ws', { header: {} }, () => {});`, "did you mean headers?"},
+		{"event", `ws.connect(u + '/ws', {}, (s) => { s.on('opened', () => {}); s.on('open', 5); s.close(); });`, ""},
+		{"param", `ws.connect(u + '/ws', { header: {} }, (s) => s.close());`, ""},
 		{"header", `ws.connect(u + '/ws', { headers: { Upgrade: 'x' } }, () => {});`, "header Upgrade is the handshake's own"},
-		{"URL", `ws.connect('http://localhost/', {}, () => {});`, "not a WebSocket URL"},
+		{"URL", `const r = ws.connect('http://localhost/', {}, () => {}); assert(r.status === 0 && r.error.includes('not a WebSocket URL'), r.error);`, "flow.js:7:"},
 		{"compression", `ws.connect(u + '/ws', { compression: 'gzip' }, () => {});`, "expected deflate"},
 		{"compression that is declined", `ws.connect(u + '/ws', { compression: 'deflate' }, (s) => { s.on('open', () => s.close()); });`, ""},
 		{"no function", `ws.connect(u + '/ws');`, "needs a URL and a function"},
@@ -176,15 +176,17 @@ func TestWebSockets(t *testing.T) {
 		{"broken off", `const w = new WebSocket(u + '/ws'); w.onopen = () => w.send('break');`, "closed"},
 		{"goodbye of the server", `const w = new WebSocket(u + '/ws'); w.onopen = () => w.send('goodbye'); w.onclose = (e) => assert(e.code === 4001 && e.reason === 'enough', e.code);`, ""},
 		{"a handler throws", `const w = new WebSocket(u + '/ws'); w.onopen = () => { throw new Error('oh'); };`, "oh"},
-		{"blob", `const w = new WebSocket(u + '/ws'); w.onopen = () => w.send(new ArrayBuffer(1));`, "not possible"},
+		{"blob", `const w = new WebSocket(u + '/ws'); w.onopen = () => w.send(new Blob(['ab', new Uint8Array([99]), new Blob(['d'])], { type: 'Text/Plain' }));
+			assert(new Blob([], { type: 'A' }).type === 'A', 'type'); w.onmessage = async (e) => { const b = e.data; assert(b instanceof Blob && b.size === 4 && b.type === '' && await b.text() === 'abcd', b.size);
+				const part = b.slice(-3, 3, 'X'); assert(part.type === 'X' && (await part.arrayBuffer()).byteLength === 2 && (await part.bytes())[1] === 99, part.size); w.close(); };`, ""},
 		{"too early", `const w = new WebSocket(u + '/ws'); w.send('x');`, "InvalidStateError"},
 		{"nothing to send", `const w = new WebSocket(u + '/ws'); w.onopen = () => w.send();`, "send takes text"},
 		{"close code", `const w = new WebSocket(u + '/ws'); w.onopen = () => w.close(5);`, "3000 to 4999"},
-		{"event", `new WebSocket(u + '/ws').addEventListener('opened', () => {});`, "expected close, error"},
+		{"event", `const w = new WebSocket(u + '/ws'); w.addEventListener('opened', () => {}); w.onopen = () => w.close();`, ""},
 		{"binary type", `new WebSocket(u + '/ws').binaryType = 'text';`, "expected arraybuffer, blob"},
 		{"subprotocol", `new WebSocket(u + '/ws', 'a b');`, "which is not a token"},
 		{"fragment", `new WebSocket(u + '/ws#a');`, "not a WebSocket URL"},
-		{"param", `new WebSocket(u + '/ws', null, { header: {} });`, "did you mean headers?"},
+		{"param", `const w = new WebSocket(u + '/ws', null, { header: {} }); w.onopen = () => w.close();`, ""},
 	})
 }
 

@@ -130,12 +130,26 @@ func tagsOf(given map[string]any) (map[string]string, error) {
 	return tags, nil
 }
 
-// ownTags is an object with the tags that the script gives the virtual user, for all that it measures afterwards.
+// ownTags is an object with the tags of all that the virtual user measures; those that a script gives it are for what
+// it measures afterwards.
 func (v *vu) ownTags() *sobek.Object {
 	if v.tags == nil {
 		v.tags = map[string]string{}
 	}
 	return v.rt.NewDynamicObject(&tagObject{v})
+}
+
+// fixed is an object whose values cannot be replaced.
+func (v *vu) fixed(values exports) sobek.Value {
+	return orThrow(v.functions.freeze(sobek.Undefined(), v.object(values)))
+}
+
+// metadata is an object that keeps what a script gives it: nothing that is measured has metadata here.
+func (v *vu) metadata() *sobek.Object {
+	if v.kept == nil {
+		v.kept = v.rt.NewObject()
+	}
+	return v.kept
 }
 
 // A tagObject is those tags as the script sees them.
@@ -144,7 +158,7 @@ type tagObject struct{ v *vu }
 var _ sobek.DynamicObject = (*tagObject)(nil)
 
 func (o *tagObject) Get(name string) sobek.Value {
-	if value, ok := o.v.tags[name]; ok {
+	if value, ok := o.v.tagOf(name, nil); ok {
 		return o.v.rt.ToValue(value)
 	}
 	return nil
@@ -159,11 +173,16 @@ func (o *tagObject) Set(name string, value sobek.Value) bool {
 	return true
 }
 
-func (o *tagObject) Has(name string) bool { _, ok := o.v.tags[name]; return ok }
+func (o *tagObject) Has(name string) bool { _, ok := o.v.tagOf(name, nil); return ok }
 
 func (o *tagObject) Delete(name string) bool { delete(o.v.tags, name); return true }
 
-func (o *tagObject) Keys() []string { return slices.Collect(maps.Keys(o.v.tags)) }
+func (o *tagObject) Keys() []string {
+	v := o.v
+	names := slices.Concat([]string{"group", "scenario"}, slices.Collect(maps.Keys(v.tags)), slices.Collect(maps.Keys(v.of.load.Tags)), slices.Collect(maps.Keys(v.target.Options.tags)))
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return !o.Has(name) })
+}
 
 // usualTags are the tags of the system that what is measured has unless options.systemTags says otherwise, and
 // otherTags those that it may ask for. No threshold sees vu and iter, as in k6, and nothing has ocsp_status.

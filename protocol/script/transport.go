@@ -196,7 +196,7 @@ func (t *Target) proxyOf(r *http.Request) (*url.URL, error) {
 func (r *reply) errorCode() int {
 	switch {
 	case r.err != nil:
-		return errorCode(r.err)
+		return numberOf(r.err)
 	case r.status >= 400:
 		return 1000 + r.status
 	}

@@ -50,12 +50,14 @@ type vu struct {
 	rejections rejections // of this iteration
 	group      string
 	functions  struct{ parse, stringify, freeze sobek.Callable }
+	blobs      *sobek.Object // the class Blob; nil: nobody has asked for it
 	http       httpState
 	jar        *cookiejar.Jar // of this iteration; nil: nothing is in it
 	requests   []load.Request // of this iteration
 	checks     []load.Check
 	readings   []load.Reading
 	tags       map[string]string // that the script gave the virtual user
+	kept       *sobek.Object     // its metadata; nil: nobody has asked for it
 	began      time.Time         // of this iteration
 	ended      time.Time         // of its function, and of all that this left for later
 	connecting time.Duration     // that connections took in it
@@ -209,7 +211,12 @@ func (v *vu) run() error {
 	if err != nil {
 		v.timers.clear() // what it has open is of no more use
 	}
-	v.target.tally.end(err != nil && v.ctx.Err() != nil)
+	cut := err != nil && v.ctx.Err() != nil
+	if cut {
+		v.meterUsers()
+		v.target.apart.note(v) // what it measured until then counts
+	}
+	v.target.tally.end(cut)
 	v.iteration++
 	return err
 }

@@ -1,169 +1,134 @@
 package script
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/rsa"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/grafana/sobek"
 )
 
-// A jwk is a JSON Web Key (RFC 7517; RFC 7518, section 6).
+// A jwk is a JSON Web Key (RFC 7517 and 7518) as scripts give it.
 type jwk struct {
-	Type        string   `json:"kty"`
-	Algorithm   string   `json:"alg,omitempty"`
-	Usages      []string `json:"key_ops"`
-	Extract     bool     `json:"ext"`
-	Secret      *octets  `json:"k,omitempty"`
-	Curve       string   `json:"crv,omitempty"`
-	X           octets   `json:"x,omitempty"`
-	Y           octets   `json:"y,omitempty"`
-	Modulus     octets   `json:"n,omitempty"`
-	Exponent    octets   `json:"e,omitempty"`
-	Private     octets   `json:"d,omitempty"`
-	P           octets   `json:"p,omitempty"`
-	Q           octets   `json:"q,omitempty"`
-	ExponentP   octets   `json:"dp,omitempty"`
-	ExponentQ   octets   `json:"dq,omitempty"`
-	Coefficient octets   `json:"qi,omitempty"`
+	v *vu
+	*sobek.Object
 }
 
-// Octets are bytes in base64url, without padding.
-type octets []byte
+// text is a member of a key, "" where it has none.
+func (j jwk) text(name string) string { return orText(orUndefined(j.Get(name)), "") }
 
-// MarshalText writes them.
-func (o octets) MarshalText() ([]byte, error) {
-	return []byte(base64.RawURLEncoding.EncodeToString(o)), nil
-}
-
-// UnmarshalText reads them.
-func (o *octets) UnmarshalText(text []byte) (err error) {
-	*o, err = base64.RawURLEncoding.DecodeString(strings.TrimRight(string(text), "="))
-	return err
-}
-
-func (o octets) number() *big.Int { return new(big.Int).SetBytes(o) }
-
-// readJWK takes the key of an object.
-func (v *vu) readJWK(k *webKey, value sobek.Value) error {
-	text, err := v.stringify(sobek.Undefined(), value)
-	var j jwk
-	if err == nil {
-		err = json.Unmarshal([]byte(text.String()), &j)
+// bytes are a member that is base64url; it has to be there.
+func (j jwk) bytes(name string) []byte {
+	content, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(j.text(name), "="))
+	if err != nil || len(content) == 0 {
+		j.v.throw("importKey: the member %s of a JWK of the type %s is %q; expected base64url", name, j.text("kty"), j.text(name))
 	}
-	switch pair := webAlgorithms[k.algorithm].pair; {
-	case err != nil:
-		return err
-	case j.Type == "oct" && j.Secret != nil && !pair:
-		v.setSecret("importKey", k, *j.Secret)
+	return content
+}
+
+func (j jwk) number(name string) *big.Int { return new(big.Int).SetBytes(j.bytes(name)) }
+
+// importJWK gives a key what a JSON Web Key has.
+func (v *vu) importJWK(k *webKey, given, algorithm sobek.Value) {
+	o, ok := given.(*sobek.Object)
+	if !ok {
+		v.throw("importKey: a key in the format jwk is an object, not %s", harmless(given))
+	}
+	j, kty := jwk{v, o}, "oct"
+	if webAlgorithms[k.algorithm].pair {
+		kty = map[bool]string{true: "EC", false: "RSA"}[k.onCurve()]
+	}
+	if j.text("kty") != kty {
+		v.throw("importKey: kty is %q; for %s expected %s", j.text("kty"), k.algorithm, kty)
+	}
+	var err error
+	switch kty {
+	case "oct":
+		v.setSecret("importKey", k, j.bytes("k"))
+	case "RSA":
+		err = k.setRSA(j)
+	default:
+		if err = k.setECDSA(j); err == nil {
+			err = k.fits(algorithm.ToObject(v.rt).Get("namedCurve"))
+		}
+	}
+	if err != nil {
+		v.throw("importKey: the key is not of %s in jwk: %v", k.algorithm, err)
+	}
+}
+
+func (k *webKey) setRSA(j jwk) error {
+	public := rsa.PublicKey{N: j.number("n"), E: int(j.number("e").Int64())}
+	k.public = &public
+	if j.text("d") == "" {
 		return nil
-	case j.Type == "EC" && k.algorithm == "ECDSA":
-		return j.ecdsa(k)
-	case j.Type == "RSA" && strings.HasPrefix(k.algorithm, "RSA"):
-		return j.rsa(k)
 	}
-	return fmt.Errorf("its kty is %q", j.Type)
+	private := &rsa.PrivateKey{PublicKey: public, D: j.number("d"), Primes: []*big.Int{j.number("p"), j.number("q")}}
+	private.Precompute()
+	k.private, k.public = private, &private.PublicKey
+	return private.Validate()
 }
 
-func (j *jwk) ecdsa(k *webKey) error {
-	curve := curves[j.Curve]
+func (k *webKey) setECDSA(j jwk) error {
+	curve := curves[j.text("crv")]
 	if curve == nil {
-		return fmt.Errorf("its crv is %q", j.Curve)
+		return fmt.Errorf("crv is %q; expected P-256, P-384, P-521", j.text("crv"))
 	}
-	size := (curve.Params().BitSize + 7) / 8
-	public, err := ecdsa.ParseUncompressedPublicKey(curve, bytes.Join([][]byte{{4}, padded(j.X, size), padded(j.Y, size)}, nil))
+	public, err := ecdsa.ParseUncompressedPublicKey(curve, slices.Concat([]byte{4}, j.bytes("x"), j.bytes("y")))
 	if err != nil {
 		return err
 	}
-	if k.public = public; len(j.Private) == 0 {
+	k.public = public
+	if j.text("d") == "" {
 		return nil
 	}
-	private, err := ecdsa.ParseRawPrivateKey(curve, padded(j.Private, size))
-	if err != nil || !private.PublicKey.Equal(public) {
-		return fmt.Errorf("d does not belong to x and y")
+	private, err := ecdsa.ParseRawPrivateKey(curve, j.bytes("d"))
+	if err != nil {
+		return err
+	}
+	if !private.PublicKey.Equal(public) {
+		return fmt.Errorf("x and y are not those of d")
 	}
 	k.private = private
 	return nil
 }
 
-// padded has zeros before it up to a size.
-func padded(o octets, size int) []byte {
-	return append(make([]byte, max(0, size-len(o))), o...)
+// exportJWK writes a key as a JSON Web Key. As in k6, those of pairs have only what the key is.
+func (v *vu) exportJWK(k *webKey) sobek.Value {
+	encoded := base64.RawURLEncoding.EncodeToString
+	all := exports{}
+	switch public := k.public.(type) {
+	case nil:
+		all = exports{"kty": "oct", "k": encoded(k.secret), "alg": k.jwkAlgorithm(), "ext": k.extractable, "key_ops": listOf(v, k.usages)}
+	case *rsa.PublicKey:
+		all["kty"], all["n"], all["e"] = "RSA", encoded(public.N.Bytes()), encoded(big.NewInt(int64(public.E)).Bytes())
+		if private, ok := k.private.(*rsa.PrivateKey); ok {
+			all["d"], all["p"], all["q"] = encoded(private.D.Bytes()), encoded(private.Primes[0].Bytes()), encoded(private.Primes[1].Bytes())
+			all["dp"], all["dq"], all["qi"] = encoded(private.Precomputed.Dp.Bytes()), encoded(private.Precomputed.Dq.Bytes()), encoded(private.Precomputed.Qinv.Bytes())
+		}
+	case *ecdsa.PublicKey:
+		point, err := public.Bytes() // 4, x and y
+		if err != nil {
+			v.throw("exportKey: %v", err)
+		}
+		half := len(point) / 2
+		all["kty"], all["crv"], all["x"], all["y"] = "EC", public.Params().Name, encoded(point[1:1+half]), encoded(point[1+half:])
+		if private, ok := k.private.(*ecdsa.PrivateKey); ok {
+			d, _ := private.Bytes() // its point is on the curve
+			all["d"] = encoded(d)
+		}
+	}
+	return v.object(all)
 }
 
-func (j *jwk) rsa(k *webKey) error {
-	e := j.Exponent.number()
-	public := &rsa.PublicKey{N: j.Modulus.number(), E: int(e.Int64())}
-	if public.N.BitLen() < 512 || e.BitLen() > 31 || public.E < 2 {
-		return fmt.Errorf("its n and e are no key")
+// jwkAlgorithm is the alg of a secret key (RFC 7518, sections 3.1 and 5.1).
+func (k *webKey) jwkAlgorithm() string {
+	if k.algorithm == "HMAC" {
+		return "HS" + strings.TrimPrefix(k.hash.String(), "SHA-")
 	}
-	if k.public = public; len(j.Private) == 0 {
-		return nil
-	}
-	private := &rsa.PrivateKey{PublicKey: *public, D: j.Private.number(), Primes: []*big.Int{j.P.number(), j.Q.number()}}
-	if err := private.Validate(); err != nil {
-		return err
-	}
-	private.Precompute()
-	k.private = private
-	return nil
-}
-
-// asJWK is a key as an object.
-func (v *vu) asJWK(k *webKey) sobek.Value {
-	j := jwk{Usages: k.usages, Extract: k.extractable}
-	if k.usages == nil {
-		j.Usages = []string{}
-	}
-	if k.secret != nil {
-		j.Type, j.Secret = "oct", (*octets)(&k.secret)
-	}
-	switch mode, aes := strings.CutPrefix(k.algorithm, "AES-"); {
-	case aes:
-		j.Algorithm = fmt.Sprintf("A%d%s", 8*len(k.secret), mode)
-	case k.algorithm == "HMAC":
-		j.Algorithm = fmt.Sprintf("HS%d", 8*k.hash.Size())
-	case k.algorithm == "ECDSA":
-		j.ofECDSA(k)
-	case k.algorithm == "RSA-PSS":
-		j.ofRSA(k)
-		j.Algorithm = fmt.Sprintf("PS%d", 8*k.hash.Size())
-	case k.public != nil:
-		j.ofRSA(k)
-		j.Algorithm = fmt.Sprintf("RS%d", 8*k.hash.Size())
-	}
-	text, err := json.Marshal(j)
-	if err != nil {
-		v.throw("exportKey: %v", err)
-	}
-	return orThrow(v.parse(string(text)))
-}
-
-func (j *jwk) ofECDSA(k *webKey) {
-	public := k.public.(*ecdsa.PublicKey)
-	j.Type, j.Curve = "EC", public.Curve.Params().Name
-	point, _ := public.Bytes() // of a curve that there is
-	half := (len(point) - 1) / 2
-	j.X, j.Y = point[1:1+half], point[1+half:]
-	if private, ok := k.private.(*ecdsa.PrivateKey); ok {
-		j.Private, _ = private.Bytes()
-	}
-}
-
-func (j *jwk) ofRSA(k *webKey) {
-	public := k.public.(*rsa.PublicKey)
-	j.Type, j.Modulus, j.Exponent = "RSA", public.N.Bytes(), big.NewInt(int64(public.E)).Bytes()
-	private, ok := k.private.(*rsa.PrivateKey)
-	if !ok || len(private.Primes) != 2 {
-		return
-	}
-	private.Precompute()
-	p := private.Precomputed
-	j.Private, j.P, j.Q = private.D.Bytes(), private.Primes[0].Bytes(), private.Primes[1].Bytes()
-	j.ExponentP, j.ExponentQ, j.Coefficient = p.Dp.Bytes(), p.Dq.Bytes(), p.Qinv.Bytes()
+	return fmt.Sprintf("A%d%s", 8*len(k.secret), strings.TrimPrefix(k.algorithm, "AES-"))
 }

@@ -36,7 +36,9 @@ var webAlgorithms = map[string]struct {
 	"PBKDF2":            {[]string{"deriveBits", "deriveKey"}, false},
 	"RSASSA-PKCS1-v1_5": {[]string{"sign", "verify"}, true},
 	"RSA-PSS":           {[]string{"sign", "verify"}, true},
+	"RSA-OAEP":          {[]string{"encrypt", "decrypt"}, true},
 	"ECDSA":             {[]string{"sign", "verify"}, true},
+	"ECDH":              {[]string{"deriveBits", "deriveKey"}, true},
 }
 
 // a webKey is a CryptoKey.
@@ -62,6 +64,9 @@ func (v *vu) keyObject(k *webKey) *sobek.Object {
 	algorithm := exports{"name": k.algorithm}
 	if k.hash != 0 {
 		algorithm["hash"] = v.object(exports{"name": k.hash.String()})
+	}
+	if point, ok := k.public.(*ecdsa.PublicKey); ok {
+		algorithm["namedCurve"] = point.Params().Name
 	}
 	o := v.object(exports{"type": kind, "extractable": k.extractable, "algorithm": v.object(algorithm), "usages": k.usages})
 	v.hide(o, k)
@@ -134,32 +139,43 @@ func (v *vu) newKey(what string, algorithm, extractable, usages sobek.Value) *we
 // importKey takes (format, bytes, algorithm, extractable, usages).
 func (v *vu) importKey(call sobek.FunctionCall) sobek.Value {
 	k := v.newKey("importKey", call.Argument(2), call.Argument(3), call.Argument(4))
-	format, formats := call.Argument(0).String(), "raw, jwk"
-	if webAlgorithms[k.algorithm].pair {
-		formats = "pkcs8, spki, jwk"
+	format, formats := call.Argument(0).String(), "raw"
+	switch {
+	case k.onCurve():
+		formats = "jwk, pkcs8, raw, spki"
+	case webAlgorithms[k.algorithm].pair:
+		formats = "jwk, pkcs8, spki"
+	case k.algorithm == "HMAC" || strings.HasPrefix(k.algorithm, "AES"):
+		formats = "jwk, raw"
 	}
 	if !slices.Contains(strings.Split(formats, ", "), format) {
 		v.throw("importKey: the format is %q; for %s expected %s", format, k.algorithm, formats)
 	}
-	var err error
-	var parsed any
-	if format == "raw" {
-		v.setSecret("importKey", k, slices.Clone(v.buffer(call.Argument(1))))
+	if format == "jwk" {
+		v.importJWK(k, call.Argument(1), call.Argument(2))
 		return v.keyObject(k)
 	}
-	if format == "jwk" {
-		err = v.readJWK(k, call.Argument(1))
-	} else if content := slices.Clone(v.buffer(call.Argument(1))); format == "pkcs8" {
+	content := slices.Clone(v.buffer(call.Argument(1)))
+	if format == "raw" && !k.onCurve() {
+		v.setSecret("importKey", k, content)
+		return v.keyObject(k)
+	}
+	var err error
+	var parsed any
+	switch format {
+	case "raw":
+		k.public, err = ecdsa.ParseUncompressedPublicKey(v.curve("importKey", call.Argument(2).ToObject(v.rt)), content)
+	case "pkcs8":
 		if parsed, err = x509.ParsePKCS8PrivateKey(content); err == nil {
 			k.private, _ = parsed.(crypto.Signer)
 			if k.private != nil {
 				k.public = k.private.Public()
 			}
 		}
-	} else {
+	default:
 		k.public, err = x509.ParsePKIXPublicKey(content)
 	}
-	if err == nil && webAlgorithms[k.algorithm].pair {
+	if err == nil {
 		err = k.fits(call.Argument(2).ToObject(v.rt).Get("namedCurve"))
 	}
 	if err != nil {
@@ -172,17 +188,30 @@ func (v *vu) importKey(call sobek.FunctionCall) sobek.Value {
 func (k *webKey) fits(curve sobek.Value) error {
 	switch public := k.public.(type) {
 	case *rsa.PublicKey:
-		if k.algorithm != "ECDSA" {
+		if !k.onCurve() {
 			return nil
 		}
 	case *ecdsa.PublicKey:
 		name := public.Curve.Params().Name
-		if k.algorithm == "ECDSA" && (curve == nil || sobek.IsUndefined(curve) || harmless(curve) == name) {
+		if k.onCurve() && (curve == nil || sobek.IsUndefined(curve) || harmless(curve) == name) {
 			return nil
 		}
-		return fmt.Errorf("it is one of ECDSA with the curve %s", name)
+		return fmt.Errorf("it is one of the curve %s", name)
 	}
 	return fmt.Errorf("it is a %T", k.public)
+}
+
+// onCurve reports whether keys of the algorithm are points of a curve.
+func (k *webKey) onCurve() bool { return strings.HasPrefix(k.algorithm, "EC") }
+
+// curve is the one that parameters name.
+func (v *vu) curve(what string, parameters *sobek.Object) elliptic.Curve {
+	name := harmless(orUndefined(parameters.Get("namedCurve")))
+	curve := curves[name]
+	if curve == nil {
+		v.throw("%s: the namedCurve is %s; expected %s", what, name, strings.Join(slices.Sorted(maps.Keys(curves)), ", "))
+	}
+	return curve
 }
 
 // setSecret keeps the bytes of a key.
@@ -202,19 +231,21 @@ func (v *vu) exportKey(call sobek.FunctionCall) sobek.Value {
 		v.throw("exportKey: the key is not extractable")
 	}
 	if format == "jwk" {
-		return v.asJWK(k)
+		return v.exportJWK(k)
 	}
 	var content []byte
 	var err error
 	switch {
 	case format == "raw" && k.secret != nil:
 		content = slices.Clone(k.secret)
+	case format == "raw" && k.onCurve() && k.private == nil:
+		content, err = k.public.(*ecdsa.PublicKey).Bytes() // fits has seen to it
 	case format == "pkcs8" && k.private != nil:
 		content, err = x509.MarshalPKCS8PrivateKey(k.private)
 	case format == "spki" && k.private == nil && k.public != nil:
 		content, err = x509.MarshalPKIXPublicKey(k.public)
 	default:
-		err = fmt.Errorf("the format is %q; expected jwk, raw of a secret key, pkcs8 of a private one, spki of a public one", format)
+		err = fmt.Errorf("the format is %q; expected jwk, raw of a secret key or a point, pkcs8 of a private one, spki of a public one", format)
 	}
 	if err != nil {
 		v.throw("exportKey: %v", err)
@@ -230,12 +261,8 @@ func (v *vu) generateKey(call sobek.FunctionCall) sobek.Value {
 	k := v.newKey("generateKey", call.Argument(0), call.Argument(1), call.Argument(2))
 	parameters := call.Argument(0).ToObject(v.rt)
 	switch {
-	case k.algorithm == "ECDSA":
-		curve := curves[harmless(orUndefined(parameters.Get("namedCurve")))]
-		if curve == nil {
-			v.throw("generateKey: the namedCurve is %s; expected %s", harmless(orUndefined(parameters.Get("namedCurve"))), strings.Join(slices.Sorted(maps.Keys(curves)), ", "))
-		}
-		k.private, _ = ecdsa.GenerateKey(curve, rand.Reader) // which never fails
+	case k.onCurve():
+		k.private, _ = ecdsa.GenerateKey(v.curve("generateKey", parameters), rand.Reader) // which never fails
 		return v.pairOf(k)
 	case strings.HasPrefix(k.algorithm, "RSA"):
 		bits := v.parameter("generateKey", parameters, "modulusLength", 2048, 1024, 8192)
@@ -259,8 +286,8 @@ func (v *vu) generateKey(call sobek.FunctionCall) sobek.Value {
 func (v *vu) pairOf(k *webKey) sobek.Value {
 	public := *k
 	k.public, public.public, public.private, public.extractable = k.private.Public(), k.private.Public(), nil, true
-	k.usages = slices.DeleteFunc(slices.Clone(k.usages), func(usage string) bool { return usage == "verify" })
-	public.usages = slices.DeleteFunc(slices.Clone(public.usages), func(usage string) bool { return usage == "sign" })
+	k.usages = slices.DeleteFunc(slices.Clone(k.usages), func(usage string) bool { return usage == "verify" || usage == "encrypt" })
+	public.usages = slices.DeleteFunc(slices.Clone(public.usages), func(usage string) bool { return usage != "verify" && usage != "encrypt" })
 	return v.object(exports{"privateKey": v.keyObject(k), "publicKey": v.keyObject(&public)})
 }
 

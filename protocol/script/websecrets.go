@@ -100,6 +100,9 @@ func (v *vu) salted(algorithm sobek.Value, hash crypto.Hash) *rsa.PSSOptions {
 // encrypt takes (algorithm, key, data).
 func (v *vu) encrypt(call sobek.FunctionCall) sobek.Value {
 	k, data := v.keyFor("encrypt", call), v.buffer(call.Argument(2))
+	if k.algorithm == "RSA-OAEP" {
+		return v.newBuffer(v.wrapped(k, call.Argument(0).ToObject(v.rt), data))
+	}
 	block, _ := aes.NewCipher(k.secret) // the length was looked at when the key was made
 	parameters := call.Argument(0).ToObject(v.rt)
 	switch k.algorithm {
@@ -118,6 +121,9 @@ func (v *vu) encrypt(call sobek.FunctionCall) sobek.Value {
 // decrypt takes (algorithm, key, data).
 func (v *vu) decrypt(call sobek.FunctionCall) sobek.Value {
 	k, data := v.keyFor("decrypt", call), v.buffer(call.Argument(2))
+	if k.algorithm == "RSA-OAEP" {
+		return v.newBuffer(v.unwrapped(k, call.Argument(0).ToObject(v.rt), data))
+	}
 	block, _ := aes.NewCipher(k.secret)
 	parameters := call.Argument(0).ToObject(v.rt)
 	switch k.algorithm {
@@ -212,6 +218,9 @@ const mostIterations = 10_000_000
 func (v *vu) derived(what string, call sobek.FunctionCall, n int) (content []byte) {
 	k := v.keyFor(what, call)
 	parameters := call.Argument(0).ToObject(v.rt)
+	if k.algorithm == "ECDH" {
+		return v.agreed(what, k, parameters, n)
+	}
 	of := v.webHash(orUndefined(parameters.Get("hash")))
 	hash := of.New
 	salt := v.part(what, parameters, "salt")

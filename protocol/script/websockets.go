@@ -25,7 +25,13 @@ func (v *vu) websocketsModule() exports {
 	for name, state := range socketStates {
 		_ = constructor.Set(name, state)
 	}
-	return exports{"WebSocket": constructor}
+	return exports{"Blob": v.blobClass(), "WebSocket": constructor}
+}
+
+// formerWebsocketsModule is the same by the name that it had.
+func (v *vu) formerWebsocketsModule() exports {
+	v.target.console.once("k6/experimental/websockets is now called k6/websockets: import that instead, which is the same")
+	return v.websocketsModule()
 }
 
 // A webSocket is what new WebSocket(url, protocols, params) makes. The iteration is not over before it is
@@ -42,7 +48,7 @@ type webSocket struct {
 
 func (v *vu) newWebSocket(call sobek.ConstructorCall) *sobek.Object {
 	w := &webSocket{this: call.This, binaryType: "blob", on: map[string]sobek.Value{},
-		listeners: v.listeners("close", "error", "message", "open", "ping", "pong")}
+		listeners: v.socketListeners("close", "error", "message", "open", "ping", "pong")}
 	w.session = v.newSession("WebSocket", call.Argument(0).String(), call.Argument(2))
 	if isObject(call.Argument(1)) {
 		var protocols []string
@@ -172,12 +178,9 @@ func (w *webSocket) got(r ws.Received) error {
 	}
 	var data any = string(r.Data)
 	if r.Op == ws.Binary {
-		if w.binaryType == "blob" {
-			return w.v.rt.Try(func() {
-				w.v.throw("a binary message came, and binaryType is \"blob\", which is not possible: set it to \"arraybuffer\"")
-			})
+		if data = w.v.rt.NewArrayBuffer(r.Data); w.binaryType == "blob" {
+			data = w.v.blobObject(&blob{content: r.Data})
 		}
-		data = w.v.rt.NewArrayBuffer(r.Data)
 	}
 	return w.emit("message", exports{"data": data, "origin": w.url.String()})
 }
@@ -219,8 +222,11 @@ func (w *webSocket) sendValue(call sobek.FunctionCall) sobek.Value {
 		return sobek.Undefined()
 	}
 	data, ok := w.v.raw(value)
+	if b, is := hiddenIn[*blob](value); is {
+		data, ok = b.content, true
+	}
 	if !ok {
-		w.v.throw("send takes text, an ArrayBuffer or a view of one")
+		w.v.throw("send takes text, an ArrayBuffer, a view of one or a Blob")
 	}
 	w.must(w.send(false, data))
 	return sobek.Undefined()

@@ -31,8 +31,12 @@ func (v *vu) connectSocket(call sobek.FunctionCall) sobek.Value {
 	if !ok {
 		v.throw("ws.connect needs a URL and a function, between them perhaps params")
 	}
+	if _, err := socketURL(call.Argument(0).String()); err != nil && v.started && !v.target.Options.Throw {
+		v.goOn(place(v.rt.CaptureCallStack(0, nil)) + err.Error())
+		return v.socketResponse(call.Argument(0).String(), nil, err)
+	}
 	s := &blockingSocket{session: *v.newSession("ws.connect", call.Argument(0).String(), params),
-		listeners: v.listeners("binaryMessage", "close", "error", "message", "open", "ping", "pong")}
+		listeners: v.socketListeners("binaryMessage", "close", "error", "message", "open", "ping", "pong")}
 	s.check()
 	var d dialled
 	v.away(func(ctx context.Context) { d = s.dial(ctx) })
