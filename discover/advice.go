@@ -93,8 +93,8 @@ func explained(err error, command []string) error {
 	if f.Kind == failure.NotReady {
 		facts.Cause, facts.More = "it listens on no TCP port after "+subject.DefaultStartTimeout.String(), f.More
 		facts.Advice = "start it alone, and see where it listens; name its URL if that is on another machine or in a container"
-		if runtime.GOOS != "linux" {
-			facts.Cause = "it does not listen at PORT, and " + runtime.GOOS + " does not tell where else"
+		if runtime.GOOS == "windows" {
+			facts.Cause = "it does not listen at PORT, and Windows does not tell where else"
 			facts.Advice = "name the URL that it serves, such as http://localhost:8080/"
 		}
 	}

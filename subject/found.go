@@ -26,7 +26,7 @@ type Place struct {
 }
 
 // Listening returns where the subject listens, by port: at the address that its binds are moved to, if it does there, and
-// nowhere else. Linux only; on other systems it is nowhere.
+// nowhere else. On Windows it is nowhere.
 func (s *Subject) Listening() []Place {
 	sockets, _ := s.listens(netip.AddrPort{})
 	slices.SortFunc(sockets, func(a, b netip.AddrPort) int {

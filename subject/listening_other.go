@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os/exec"
 	"runtime"
+	"slices"
+	"strconv"
 	"time"
 )
 
@@ -15,7 +18,15 @@ func listening(context.Context, string) (*Foreign, error) {
 	return nil, fmt.Errorf("%s does not tell who listens: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
-func (*Subject) listens(netip.AddrPort) (places []netip.AddrPort, there bool) { return nil, false }
+// listens asks lsof, which macOS and BSD have.
+func (s *Subject) listens(address netip.AddrPort) (places []netip.AddrPort, there bool) {
+	group := strconv.Itoa(s.PID())
+	output, _ := exec.Command("lsof", "-nP", "-a", "-g", group, "-iTCP", "-sTCP:LISTEN", "-Ftn").Output() // without it nothing is known
+	places = parseLsof(string(output))
+	return places, slices.ContainsFunc(places, func(at netip.AddrPort) bool {
+		return at.Port() == address.Port() && (at.Addr() == address.Addr() || at.Addr().IsUnspecified())
+	})
+}
 
 func (*Subject) peers() []string { return nil }
 

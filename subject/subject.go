@@ -64,7 +64,7 @@ type Config struct {
 	// empty means 127.0.0.1, which no other machine reaches.
 	Host string
 	// Addressed asks for the default address where no text has a placeholder for it: PORT is then all that the
-	// subject is given of it, and if it listens at another port instead, its address is there (Linux). AnyPort
+	// subject is given of it, and if it listens at another port instead, its address is there (not on Windows). AnyPort
 	// allows several such ports; the address is then at the first of them, and Listening has all.
 	Addressed, AnyPort bool
 	// Port, if not 0, is one that the subject insists on. What it and its descendants

@@ -34,8 +34,8 @@ func newCompare(a *app) *cobra.Command {
 			"A and B are URLs, or programs and commands that contend starts and stops in every round. Without\n" +
 			"--url contend starts each once more, finds out where it listens, whether it speaks HTTP, HTTPS,\n" +
 			"HTTP/2 or gRPC, and what it answers; the page has the command line that says all of this in full.\n\n" +
-			"With --url, {{addr}} becomes a free address for each. The port is also in the variable PORT; on\n" +
-			"Linux a command without {{addr}} that listens elsewhere is found there. Servers with a hard-coded\n" +
+			"With --url, {{addr}} becomes a free address for each. The port is also in the variable PORT; a\n" +
+			"command without {{addr}} that listens elsewhere is found there. Servers with a hard-coded\n" +
 			"port work unchanged: give a loopback URL with that port. On Linux each server then gets its own\n" +
 			"loopback address; on other systems one runs at a time. To run a container, use\n" +
 			"'docker run --rm -p {{port}}:80 image', in the foreground. After -- every argument is a command.\n\n" +
