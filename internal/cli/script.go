@@ -87,19 +87,28 @@ func (a *app) scriptLoad(ctx context.Context, spec *targetFlags, given setting.V
 	} else if has(ofOneLoad...) {
 		options.Flatten()
 	}
-	ownLoad(options, has, given, part)
+	if ownLoad(options, has, given, part) {
+		fmt.Fprintln(a.Err, "contend: options.vus says nothing without duration, iterations or stages, as in k6: one iteration; -c with -d or -n drives more")
+	}
 	return read, nil
 }
 
-// ownLoad gives the flags of a load that are not given what the script's options say.
-func ownLoad(options *script.Options, has func(flags ...string) bool, given setting.Values, part scriptPart) {
+// ownLoad gives the flags of a load that are not given what the script's options say. As in k6, a script has one caller
+// unless it says otherwise, and without any load one iteration; alone reports that its vus say nothing then.
+func ownLoad(options *script.Options, has func(flags ...string) bool, given setting.Values, part scriptPart) (alone bool) {
 	own := map[string]string{}
+	shortcuts := len(part) == len(wholeScript) && len(options.Scenarios) == 0 && !options.Ramps()
 	if !has("duration", "iterations", "stages") {
 		own["duration"], own["iterations"] = setting.Duration(options.Duration), strconv.FormatInt(options.Iterations, 10)
 	}
 	if !has("rate", "stages") {
 		own["rate"] = options.Rate
 		own["concurrency"] = strconv.Itoa(options.VUs)
+	}
+	if some := options.Duration > 0 || options.Iterations > 0; shortcuts && some && !has("rate", "stages") {
+		own["concurrency"] = strconv.Itoa(max(1, options.VUs))
+	} else if shortcuts && !some && !has(ofOneLoad...) {
+		own["concurrency"], own["iterations"], alone = "1", "1", options.VUs > 0
 	}
 	for flag, text := range own {
 		if slices.Contains([]string{"", "0", "0s"}, text) { // it is not said
@@ -112,6 +121,7 @@ func ownLoad(options *script.Options, has func(flags ...string) bool, given sett
 			given[flag] = setting.Value{Texts: []string{text}}
 		}
 	}
+	return alone
 }
 
 // scriptOptions is scriptLoad for those that want nothing else of the script.
