@@ -220,7 +220,7 @@ var rooms = map[string]size{
 	"systems/static":       {840, 790},
 	"systems/web":          {185, 130},
 	"systems/uplink":       {14410, 17625}, // +15: servers are asked whether they respond while others are read, as a silent one held these up for 10 s at a time; tests of what is lost, stuck or out of order when customers stay away, clients are deaf, servers silent, full or emptied; two tests of order share their check
-	"load":                 {4930, 3835},   // +50, +55: flows that are answered in part; +120, +100: what limits of connections and a late 100 Continue cost, pauses after refusals, responses that are awaited at the end; +50, +100: who is starved, and when a server stood still; +110, +80: responses by caller, what a run went through in words, closed connections
+	"load":                 {4930, 3825},   // +50, +45: flows that are answered in part; +120, +100: what limits of connections and a late 100 Continue cost, pauses after refusals, responses that are awaited at the end; +50, +100: who is starved, and when a server stood still; +110, +80: responses by caller, what a run went through in words, closed connections
 	"loop":                 {2025, 1850},
 	"metric":               {475, 250}, // +15, +5: what other tools call a metric
 	"pace":                 {615, 575},

@@ -96,6 +96,12 @@ func TestFoundRootsAreBounded(t *testing.T) {
 	refuses(t, Config{Script: path, Root: filepath.Dir(path)}, "flow.js:1:15: ", "is outside of", "--script-root")
 }
 
+// A folder that cannot be read is named by its own flag.
+func TestFoldersAreNamed(t *testing.T) {
+	path := testenv.Files(t, "flow.js", "export default function () {}")
+	refuses(t, Config{Script: path, Root: "/no/such/root", JSLib: path}, `script_root is "/no/such/root", which cannot be read`, `jslib is "`+path+`", which cannot be read`)
+}
+
 // What is not there is refused when the script is read, all of it, each with its line.
 func TestAllImportsAreRefusedAtOnce(t *testing.T) {
 	path := testenv.Files(t, "flow.js", `import { browser } from 'k6/browser';

@@ -58,6 +58,20 @@ func (r *roots) readRoots(dir, root, library string) error {
 	return nil
 }
 
+// checkFolders refuses folders that are given and cannot be read.
+func (c *Config) checkFolders() error {
+	var errs []error
+	for _, folder := range []*string{&c.Root, &c.JSLib} {
+		if *folder == "" {
+			continue
+		}
+		if _, err := os.ReadDir(*folder); err != nil {
+			errs = append(errs, setting.At(c, folder).About(setting.CannotRead(*folder, err)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // project is the nearest folder from dir upwards that is a Git repository, or else the nearest with a package.json or
 // the one where the command runs, whichever is further up, or else dir. It is never all of the file system.
 func project(dir, here string) string {

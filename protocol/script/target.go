@@ -92,7 +92,7 @@ func New(ctx context.Context, c Config, around wire.Surroundings) (*Target, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(t.replace(&c), t.readSecrets(&c)); err != nil {
+	if err := errors.Join(t.replace(&c), t.readSecrets(&c), c.checkFolders()); err != nil {
 		return nil, err
 	}
 	asked := setting.At(&c, &c.Script)
