@@ -44,7 +44,6 @@ func init() { // it refers to functions that refer to it
 
 // instead says of modules that k6 has, or had, what to write for them.
 var instead = map[string]string{
-	"k6/experimental/redis":     "measure a Redis through the server that asks it, with k6/http",
 	"k6/experimental/grpc":      "it is k6/net/grpc now",
 	"k6/experimental/timers":    "its functions are global now: leave the import out",
 	"k6/experimental/webcrypto": "crypto is global now: leave the import out",

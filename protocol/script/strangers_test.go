@@ -33,7 +33,6 @@ func TestScriptsOfOthers(t *testing.T) {
 		}
 	})
 	for module, want := range map[string]string{
-		"k6/experimental/redis":  "is not there: measure a Redis through the server that asks it",
 		"k6/experimental/timers": "is not there: its functions are global now: leave the import out",
 	} {
 		refuses(t, Config{Script: testenv.Files(t, "flow.js", "import a from 'k6/x/kafka';\nimport b from '"+module+"';\nexport default function () {}")},
