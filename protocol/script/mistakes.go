@@ -47,10 +47,13 @@ func (v *vu) asked(method string, arguments []sobek.Value, at int, hasBody bool)
 	if a.url == nil {
 		a.url = new(url.URL)
 	}
+	answer := &response{v: v, reply: r, ask: a, from: a.url}
 	if a.mistaken == cannotSend {
 		v.meterRequest(a, r)
+	} else {
+		answer.Set("body", v.rt.NewArray()) // an empty one, as k6 has it
 	}
-	return a, &response{v: v, reply: r, ask: a, from: a.url}
+	return a, answer
 }
 
 // goOn has a mistake be no exception: it is said once, and the iteration is wrong.
