@@ -70,6 +70,13 @@ func (r *run) begunSoFar() (sum int64) {
 
 // note registers an iteration that has ended, and reports whether that ends the run.
 func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error) (aborts bool) {
+	if abort := (*Abort)(nil); errors.As(err, &abort) {
+		o.once.Do(func() {
+			o.aborted = abort
+			close(o.over)
+		})
+		return true
+	}
 	if err == nil && !out.Failed || o.flows && answered(out) {
 		if o.since.Load() != noOutage { // most often: nobody else then has to fetch it again
 			o.since.Store(noOutage)
@@ -78,13 +85,6 @@ func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error)
 			o.ever.Store(true)
 		}
 		return false
-	}
-	if abort := (*Abort)(nil); errors.As(err, &abort) {
-		o.once.Do(func() {
-			o.aborted = abort
-			close(o.over)
-		})
-		return true
 	}
 	if o.since.CompareAndSwap(noOutage, int64(o.driven+it.Start)) {
 		return false

@@ -194,11 +194,12 @@ func TestOutageOverRuns(t *testing.T) {
 
 // A caller that aborts ends the run at once, and the result is of what was until then; so does the last one of all iterations.
 func TestAbort(t *testing.T) {
-	for _, plan := range []Plan{{VUs: 3, Duration: time.Minute}, {VUs: 1, Iterations: 1}} {
+	for _, plan := range []Plan{{VUs: 3, Duration: time.Minute}, {VUs: 1, Iterations: 1}, {VUs: 1, Iterations: 3, WholeFlows: true}} {
 		synctest.Test(t, func(t *testing.T) {
-			target := &course{began: time.Now(), wrong: func(context.Context) (Outcome, error) { return Outcome{}, &Abort{"enough"} }}
+			answered := Outcome{Requests: []Request{{}}}
+			target := &course{began: time.Now(), wrong: func(context.Context) (Outcome, error) { return answered, &Abort{"enough"} }}
 			r, err := Run(t.Context(), "x", target, plan)
-			if err != nil || r.Stopped != Aborted || r.Outage != "enough" || r.Accounted() != r.Planned || time.Since(target.began) > time.Second {
+			if err != nil || r.Stopped != Aborted || r.Outage != "enough" || r.Accounted() != r.Planned || time.Since(target.began) > time.Second || plan.WholeFlows && r.Planned > 1 {
 				t.Errorf("%+v, %v after %v, want that it was enough", r, err, time.Since(target.began))
 			}
 		})
