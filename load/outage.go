@@ -70,11 +70,7 @@ func (r *run) begunSoFar() (sum int64) {
 
 // note registers an iteration that has ended, and reports whether that ends the run.
 func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error) (aborts bool) {
-	if abort := (*Abort)(nil); errors.As(err, &abort) {
-		o.once.Do(func() {
-			o.aborted = abort
-			close(o.over)
-		})
+	if err != nil && o.abortsWith(err) {
 		return true
 	}
 	if err == nil && !out.Failed || o.flows && answered(out) {
@@ -100,6 +96,18 @@ func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error)
 		})
 	}
 	return false
+}
+
+// abortsWith reports whether an error ends the run.
+func (o *outage) abortsWith(err error) bool {
+	abort, ok := errors.AsType[*Abort](err)
+	if ok {
+		o.once.Do(func() {
+			o.aborted = abort
+			close(o.over)
+		})
+	}
+	return ok
 }
 
 // answered reports whether a request of a flow got a response.

@@ -112,7 +112,7 @@ export function api() { http.get(uuidv4()); redis.get(); }
 export async function ui() { await browser.newPage(); }`)
 	refuses(t, Config{Script: path},
 		`flow.js:1:25: module "k6/browser" drives a browser, which contend does not: keep its functions and scenarios in a script for k6`,
-		`flow.js:3:19: module "k6/experimental/redis" is not there: measure a Redis`,
+		`flow.js:3:19: module "k6/experimental/redis" is not there; those that are: k6`,
 		"flow.js:4:24: ", "curl -fL --create-dirs -o lib/jslib.example/utils/1.4.0/index.js https://jslib.example/utils/1.4.0/index.js, then --jslib lib")
 }
 
