@@ -190,7 +190,7 @@ func TestHalfClose(t *testing.T) {
 
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
-	s := start(t, Config{Dir: testSite(t), HeaderTimeout: 300 * time.Millisecond, IdleTimeout: 200 * time.Millisecond})
+	s := start(t, Config{Dir: testSite(t), HeaderTimeout: 300 * time.Millisecond, IdleTimeout: 2 * time.Second})
 	idle, slow := dial(t, s.Addr()), dial(t, s.Addr())
 	begin := time.Now()
 	slow.send(t, "GET / HTTP/1.1\r\n")
