@@ -177,13 +177,12 @@ func (a *app) summaries(ctx context.Context, r *runSettings, result *load.Result
 	if r.script == nil {
 		return nil
 	}
-	result = secret.In(result, a.secrets.Hide)
 	var errs []error
 	if r.Export != "" {
-		content, err := r.script.Export(result)
+		content, err := r.script.Export(secret.In(result, a.secrets.Hide))
 		errs = append(errs, err, os.WriteFile(r.Export, content, 0o644))
 	}
-	all, err := r.script.Summary(ctx, result)
+	all, err := r.script.Summary(ctx, result) // which knows the names of its own metrics
 	told := []error{err}
 	for _, destination := range slices.Sorted(maps.Keys(all)) {
 		switch destination {

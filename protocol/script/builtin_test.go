@@ -177,6 +177,27 @@ func testAbort(t *testing.T, url string) {
 	}
 }
 
+// What setup returns reaches callers as JSON, in which undefined is null; what JSON does not have ends the run.
+func TestSetupData(t *testing.T) {
+	for returned, want := range map[string]string{
+		"{ a: undefined, b: [undefined, 1], c: { d: 'x' } }": `{"a":null,"b":[null,1],"c":{"d":"x"}}`,
+		"undefined":             "undefined",
+		"{ f: () => 1 }":        `!setup returns "() => 1" in "f", which JSON does not have`,
+		"{ list: [1, 1 / 0] }":  `!setup returns "Infinity" in "1"`,
+		"parseInt('no number')": `!setup returns "NaN" in ""`,
+	} {
+		target := newTarget(t, Config{Script: testenv.Files(t, "flow.js", imports+"export function setup() { return "+returned+"; }\nexport default function (data) { check(0, { [JSON.stringify(data)]: () => true }); }")})
+		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1})
+		if mistake, wrong := strings.CutPrefix(want, "!"); wrong {
+			if err == nil || !strings.Contains(err.Error(), mistake) {
+				t.Errorf("%s: %v, want %s", returned, err, mistake)
+			}
+		} else if err != nil || fmt.Sprint(r.Checks) != "[{"+want+" 1 0}]" {
+			t.Errorf("%s: %v, %v, want %s", returned, r, err, want)
+		}
+	}
+}
+
 // fail has the run fail that goes on to its end, with the first reason.
 func TestFail(t *testing.T) {
 	for name, c := range map[string]struct{ script, want string }{

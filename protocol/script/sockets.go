@@ -240,8 +240,8 @@ func (s *session) send(text bool, data []byte) error {
 
 // ping sends a ping whose pong is known.
 func (s *session) ping() error {
+	payload := strconv.Itoa(s.count.pings) // from 0, as in k6
 	s.count.pings++
-	payload := strconv.Itoa(s.count.pings)
 	s.pinged[payload] = time.Now()
 	return s.conn.Send(ws.Ping, []byte(payload))
 }

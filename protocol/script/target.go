@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/url"
 	"regexp"
@@ -269,12 +270,25 @@ type result struct {
 	value sobek.Value
 }
 
-// text returns the value as JSON, "" if it is undefined.
+// text returns the value as JSON, "" if it is undefined. As in k6, what is undefined in it becomes null, and a function or
+// a number that JSON does not have is a mistake.
 func (r *result) text() (string, error) {
 	if sobek.IsUndefined(r.value) {
 		return "", nil
 	}
-	value, err := r.v.stringify(sobek.Undefined(), r.value)
+	each := r.v.rt.ToValue(func(call sobek.FunctionCall) sobek.Value {
+		key, value := call.Argument(0), call.Argument(1)
+		_, isFunction := sobek.AssertFunction(value)
+		number, isNumber := value.Export().(float64)
+		switch {
+		case sobek.IsUndefined(value):
+			return sobek.Null()
+		case isFunction, isNumber && (math.IsNaN(number) || math.IsInf(number, 0)):
+			r.v.throw("setup returns %.40q in %q, which JSON does not have; return text, finite numbers, lists and objects", value.String(), key.String())
+		}
+		return value
+	})
+	value, err := r.v.functions.stringify(sobek.Undefined(), r.value, each)
 	if err != nil || sobek.IsUndefined(value) {
 		return "", err
 	}
