@@ -91,8 +91,8 @@ func flame(calls []why.Call, arms []string, candidate, most int, function string
 	}
 	more := func(c why.Call) float64 { return c.PerOp[candidate] - c.PerOp[0] }
 	baseline, name := plain.Line(arms[0]), plain.Line(arms[candidate])
-	path := pathTo(calls, function, more)
-	svg := ""
+	path := why.PathTo(calls, function, func(c why.Call) float64 { return math.Abs(more(c)) })
+	svg, greatest := "", greatestOf(calls, more)
 	for _, arm := range []int{0, candidate} {
 		picked := chart.Flame{Alt: "CPU time per op by call path: " + plain.Line(arms[arm]) + " " + unit.Duration(calls[0].PerOp[arm])}
 		least := leastOf(calls, arm, most/2)
@@ -106,7 +106,7 @@ func flame(calls []why.Call, arms []string, candidate, most int, function string
 			}
 			said := fmt.Sprintf("%s %s, %s %s: %s", name, unit.Duration(c.PerOp[candidate]), baseline, unit.Duration(c.PerOp[0]), signed(more(c)))
 			picked.Boxes = append(picked.Boxes, chart.Box{Name: shortName(c.Function), Note: plain.Clip(plain.Line(c.Function), longestCall) + ": " + said, Depth: c.Depth,
-				From: begin / calls[0].PerOp[arm], Wide: c.PerOp[arm] / calls[0].PerOp[arm], More: more(c) / greatest(calls, more)})
+				From: begin / calls[0].PerOp[arm], Wide: c.PerOp[arm] / calls[0].PerOp[arm], More: more(c) / greatest})
 		}
 		svg += picked.SVG()
 	}
@@ -121,26 +121,13 @@ func flame(calls []why.Call, arms []string, candidate, most int, function string
 			"A click enlarges, one on the topmost shows all. The table has the greatest differences.", baseline, name, name, baseline)}, true
 }
 
-// greatest is the greatest difference of a call, and not 0.
-func greatest(calls []why.Call, more func(why.Call) float64) float64 {
+// greatestOf is the greatest difference of a call, and not 0.
+func greatestOf(calls []why.Call, more func(why.Call) float64) float64 {
 	most := math.SmallestNonzeroFloat64
 	for _, c := range calls {
 		most = max(most, math.Abs(more(c)))
 	}
 	return most
-}
-
-// pathTo are the indices of the call of a function that differs most, and of its callers, the outermost first.
-func pathTo(calls []why.Call, function string, more func(why.Call) float64) []int {
-	var path, found []int
-	most := 0.0
-	for i, c := range calls {
-		path = append(path[:c.Depth], i)
-		if c.Function == function && math.Abs(more(c)) > most {
-			most, found = math.Abs(more(c)), slices.Clone(path)
-		}
-	}
-	return found
 }
 
 // leastOf is a time that no more than most calls exceed.

@@ -314,12 +314,16 @@ func (t *Trials) sampledLogRatios() []float64 {
 // explain computes the explanations of every candidate at every level.
 func (d *Diagnosis) explain(arms []string, levels []int, confidence float64) {
 	d.Explanations = nil
+	renamed, as := make([]map[string]string, len(arms)), make([][]why.Profile, len(arms))
+	for i, candidate := range arms[1:] {
+		ofBoth := slices.DeleteFunc(slices.Clone(d.Profiles), func(p why.Profile) bool { return p.Arm != arms[0] && p.Arm != candidate })
+		renamed[i+1] = why.Renamed(ofBoth, candidate, d.OwnCalls, 0, i+1)
+		as[i+1] = why.As(ofBoth, candidate, renamed[i+1])
+	}
 	for _, level := range levels {
 		for i, candidate := range arms[1:] {
-			ofBoth := slices.DeleteFunc(slices.Clone(d.Profiles), func(p why.Profile) bool { return p.Arm != arms[0] && p.Arm != candidate })
-			renamed := why.Renamed(ofBoth, candidate, d.OwnCalls, 0, i+1)
-			if e, ok := why.Explain(why.As(d.Profiles, candidate, renamed), arms[0], candidate, level, confidence); ok {
-				e.Trace(d.OwnCalls, d.Calls, 0, i+1, renamed)
+			if e, ok := why.Explain(as[i+1], arms[0], candidate, level, confidence); ok {
+				e.Trace(d.OwnCalls, d.Calls, 0, i+1, renamed[i+1])
 				d.Explanations = append(d.Explanations, e)
 			}
 		}

@@ -147,21 +147,28 @@ func (c *callee) least(most int) float64 {
 // Under are the program's own functions that call a function, directly or not, the outermost first: those of the call
 // in which one arm spends most more time than another. None: they are not known.
 func Under(calls []Call, function string, more, than int) []string {
-	var path, under []string
-	most := 0.0
-	for _, c := range calls {
-		path = append(path[:min(c.Depth, len(path))], c.Function)
-		if c.Function != function || c.PerOp[more]-c.PerOp[than] <= most {
-			continue
-		}
-		most, under = c.PerOp[more]-c.PerOp[than], nil
-		for _, caller := range path[1:max(1, c.Depth)] {
-			if caller != function && work.Of(caller, "") == "" && !slices.Contains(outermost, caller) {
-				under = append(under, caller)
-			}
+	var under []string
+	for _, i := range PathTo(calls, function, func(c Call) float64 { return c.PerOp[more] - c.PerOp[than] }) {
+		caller := calls[i].Function
+		if calls[i].Depth > 0 && caller != function && work.Of(caller, "") == "" && !slices.Contains(outermost, caller) {
+			under = append(under, caller)
 		}
 	}
 	return under
+}
+
+// PathTo are the indices of the call of a function that is worth most, and more than 0, and of its callers, the outermost
+// first. None: there is no such call.
+func PathTo(calls []Call, function string, worth func(Call) float64) []int {
+	var path, found []int
+	most := 0.0
+	for i, c := range calls {
+		path = append(path[:min(c.Depth, len(path))], i)
+		if c.Function == function && worth(c) > most {
+			most, found = worth(c), slices.Clone(path)
+		}
+	}
+	return found
 }
 
 // Begins returns where each of the calls begins in the operation of an arm, in ns, if those that

@@ -62,8 +62,9 @@ func (e *Explanation) Trace(own, all []Call, baseline, candidate int, renamed ma
 // shareOf is how much of the difference in a kind of work is under a function, if there is more of it, or less.
 func (t *tree) shareOf(kind work.Kind, function string, more bool) float64 {
 	all, under := 0.0, 0.0
+	is := func(function string) bool { return work.Of(function, "") == kind }
 	for i, c := range t.calls {
-		if work.Of(c.Function, "") != kind || t.underAny(i, kind) {
+		if !is(c.Function) || t.below(i, is) {
 			continue
 		}
 		all += t.deltaAt(i)
@@ -75,14 +76,4 @@ func (t *tree) shareOf(kind work.Kind, function string, more bool) float64 {
 		return 0
 	}
 	return min(1, ratio(under, all))
-}
-
-// underAny reports whether a call is somewhere below one of a kind.
-func (t *tree) underAny(call int, kind work.Kind) bool {
-	for up := t.up[call]; up >= 0; up = t.up[up] {
-		if work.Of(t.calls[up].Function, "") == kind {
-			return true
-		}
-	}
-	return false
 }

@@ -141,8 +141,13 @@ func (t *tree) sum(function string, side int) (sum float64) {
 
 // under reports whether a call is somewhere below calls of a function.
 func (t *tree) under(call int, function string) bool {
+	return t.below(call, func(above string) bool { return above == function })
+}
+
+// below reports whether a call is somewhere below those of functions that are so.
+func (t *tree) below(call int, is func(function string) bool) bool {
 	for up := t.up[call]; up >= 0; up = t.up[up] {
-		if t.calls[up].Function == function {
+		if is(t.calls[up].Function) {
 			return true
 		}
 	}

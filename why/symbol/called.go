@@ -16,6 +16,9 @@ type Return struct{ To, From uint64 }
 // Software Developer's Manual", volume 2, CALL). What Frames says of processes and maps holds here, too.
 func (r *Resolver) Called(pid int, maps []perf.Map, returns []Return, since time.Time) []bool {
 	called := make([]bool, len(returns))
+	if len(returns) == 0 {
+		return called
+	}
 	memory, err := openMemory(pid)
 	if err != nil {
 		return called
