@@ -316,9 +316,8 @@ func (d *Diagnosis) explain(arms []string, levels []int, confidence float64) {
 	d.Explanations = nil
 	renamed, as := make([]map[string]string, len(arms)), make([][]why.Profile, len(arms))
 	for i, candidate := range arms[1:] {
-		ofBoth := slices.DeleteFunc(slices.Clone(d.Profiles), func(p why.Profile) bool { return p.Arm != arms[0] && p.Arm != candidate })
-		renamed[i+1] = why.Renamed(ofBoth, candidate, d.OwnCalls, 0, i+1)
-		as[i+1] = why.As(ofBoth, candidate, renamed[i+1])
+		renamed[i+1] = why.Renamed(d.Profiles, [2]string{arms[0], candidate}, d.OwnCalls, 0, i+1)
+		as[i+1] = why.As(d.Profiles, candidate, renamed[i+1])
 	}
 	for _, level := range levels {
 		for i, candidate := range arms[1:] {

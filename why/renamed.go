@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Renamed finds the program's own functions of the candidate, an arm, that took the place of one of the baseline, with own calls
-// (OwnCallsOf) of both: the only new one under a caller, where it is the only one that is gone, if they call something in
+// Renamed finds the program's own functions of the second arm, the candidate, that took the place of one of the first, with
+// own calls (OwnCallsOf) of both: the only new one under a caller, where it is the only one that is gone, if they call something in
 // common or one of them calls nothing. It returns the baseline's names by the candidate's, and in the same way that of
 // the program's file or package, if one alone is gone and one is new.
-func Renamed(profiles []Profile, arm string, own []Call, baseline, candidate int) map[string]string {
+func Renamed(profiles []Profile, arms [2]string, own []Call, baseline, candidate int) map[string]string {
 	t, isOwn := newTree(own, baseline, candidate), map[string]bool{}
 	for _, p := range profiles {
 		for _, f := range p.Functions {
@@ -51,29 +51,26 @@ func Renamed(profiles []Profile, arm string, own []Call, baseline, candidate int
 		renamed[fresh] = gone
 	}
 	maps.DeleteFunc(renamed, func(fresh, _ string) bool { return doubtful[fresh] })
-	if gone, fresh := packagesOfOne(profiles, arm); len(gone) == 1 && len(fresh) == 1 {
+	if gone, fresh := packagesOfOne(profiles, arms); len(gone) == 1 && len(fresh) == 1 {
 		renamed[fresh[0]] = gone[0]
 		renamed[unknown+" in "+fresh[0]] = unknown + " in " + gone[0]
 	}
 	return renamed
 }
 
-// packagesOfOne are those that the candidate has not, and those that it alone has.
-func packagesOfOne(profiles []Profile, candidate string) (gone, fresh []string) {
+// packagesOfOne are those that the first of two arms alone has, and those that the second alone has.
+func packagesOfOne(profiles []Profile, arms [2]string) (gone, fresh []string) {
 	has := map[string]*[2]bool{}
 	for _, p := range profiles {
+		side := slices.Index(arms[:], p.Arm)
 		for _, one := range p.Packages {
-			if float64(one.Time) < rowShare*float64(p.CPU) {
+			if side < 0 || float64(one.Time) < rowShare*float64(p.CPU) {
 				continue
 			}
 			if has[one.Name] == nil {
 				has[one.Name] = new([2]bool)
 			}
-			if p.Arm == candidate {
-				has[one.Name][1] = true
-			} else {
-				has[one.Name][0] = true
-			}
+			has[one.Name][side] = true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(has)) {

@@ -189,7 +189,7 @@ func TestRenamed(t *testing.T) {
 				p.Functions = append(p.Functions, Function{Name: c.Function, Of: Own})
 			}
 		}
-		got, renamed := []string{}, Renamed([]Profile{p}, "B", calls, 0, 1)
+		got, renamed := []string{}, Renamed([]Profile{p}, [2]string{"A", "B"}, calls, 0, 1)
 		for fresh, former := range renamed {
 			got = append(got, fresh+" of "+former)
 		}
@@ -207,11 +207,11 @@ func TestRenamed(t *testing.T) {
 		}
 		return p
 	}
-	files := Renamed([]Profile{profile("A", "old", "libc.so.6"), profile("B", "libc.so.6", "new")}, "B", drawn("all 100 100"), 0, 1)
+	files := Renamed([]Profile{profile("A", "old", "libc.so.6"), profile("B", "libc.so.6", "new")}, [2]string{"A", "B"}, drawn("all 100 100"), 0, 1)
 	if len(files) != 2 || files["new"] != "old" || files["[unknown] in new"] != "[unknown] in old" {
 		t.Errorf("of files: %v", files)
 	}
-	if files := Renamed([]Profile{profile("A", "old"), profile("B", "old", "lib.so", "new")}, "B", drawn("all 100 100"), 0, 1); len(files) > 0 {
+	if files := Renamed([]Profile{profile("A", "old"), profile("B", "old", "lib.so", "new")}, [2]string{"A", "B"}, drawn("all 100 100"), 0, 1); len(files) > 0 {
 		t.Errorf("none is gone, two are new: %v", files)
 	}
 	e := Explanation{Own: []Row{{Name: "main.age", Shift: stat.Shift{Value: 5}}}}
