@@ -41,7 +41,7 @@ type call struct {
 func (m *machine) runs(f Func, perOp, wobble float64) Func {
 	return Func{f.Name, func(n int) {
 		m.calls = append(m.calls, call{f.Name, n, m.isOpen, m.counts})
-		noise := wobble * math.Sin(float64(len(m.calls)*len(m.calls)))
+		noise := wobble * math.Sin(float64(len(m.calls)*len(m.calls)*len(m.calls)))
 		m.executed += uint64(float64(n) * perOp * (1 + noise))
 		f.Do(n)
 	}}

@@ -78,6 +78,9 @@ func (r *Result) explained() string {
 	for _, row := range e.Rows {
 		lines += "\n  why: " + rowLine(row)
 	}
+	if roots == 0 && len(e.Rows) == 0 {
+		lines += "\n  why: not known: no function or kind of work clearly takes more CPU time"
+	}
 	return lines
 }
 
@@ -106,7 +109,7 @@ func (c Config) explain(funcs [2]Func) (why.Explanation, error) {
 	return e, err
 }
 
-func (p *pair) explain(w way) (e why.Explanation, err error) {
+func (p *pair) explain(w way) (why.Explanation, error) {
 	var profiles []why.Profile
 	stacks := [2][]why.Stacks{make([]why.Stacks, 1), make([]why.Stacks, 1)}
 	for n := range why.LeastRounds {
@@ -115,17 +118,20 @@ func (p *pair) explain(w way) (e why.Explanation, err error) {
 			runtime.GC()
 			profile, err := w.profile(p.funcs[i].Do, p.ops[i])
 			if err != nil {
-				return e, err
+				return why.Explanation{}, err
 			}
 			stacks[i][0].Add(profile.Stacks, profile.Operations)
 			profile.Arm, profile.Round, profile.Concurrency = p.funcs[i].Name, n+1, 1
 			profiles = append(profiles, profile)
 		}
 		if took := time.Since(began); took > longestRound && min(p.ops[0], p.ops[1]) == 1 {
-			return e, fmt.Errorf("a pair of blocks took %v, more than the %v that samples are worth here", took.Round(10*time.Millisecond), longestRound)
+			return why.Explanation{}, fmt.Errorf("a pair of blocks took %v, more than the %v that samples are worth here", took.Round(10*time.Millisecond), longestRound)
 		}
 	}
-	e, _ = why.Explain(profiles, p.funcs[0].Name, p.funcs[1].Name, 1, p.config.Confidence)
+	e, ok := why.Explain(profiles, p.funcs[0].Name, p.funcs[1].Name, 1, p.config.Confidence)
+	if !ok {
+		return e, fmt.Errorf("only %d of %d rounds have CPU time of both", e.Rounds, why.LeastRounds)
+	}
 	e.Trace(why.OwnCallsOf(stacks[:], nil, math.MaxInt), nil, 0, 1, nil)
 	e.Rows = slices.DeleteFunc(e.Rows, func(row why.Row) bool { return row.Value <= 0 })
 	e.Rows = e.Rows[:min(mostRows, len(e.Rows))]
