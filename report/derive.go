@@ -33,6 +33,9 @@ func (d *Document) Derive() {
 		}
 	}
 	d.deriveApart()
+	if d.Bisection != nil {
+		d.Bisection.derive()
+	}
 	for i := range d.Experiments {
 		d.Experiments[i].derive(d)
 	}

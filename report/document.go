@@ -47,6 +47,8 @@ type Document struct {
 	Searches    []Search     `json:"searches,omitempty"`
 	// Calibration is what is known of the machine.
 	Calibration *Calibration `json:"calibration,omitempty"`
+	// Bisection is what is known of the commits between two revisions.
+	Bisection *Bisection `json:"bisection,omitempty"`
 	// Expectations are claims about a run; those of experiments are in Experiments.
 	Expectations []expect.Expectation `json:"expectations,omitempty"`
 	// Notes are sentences that belong to all of it.

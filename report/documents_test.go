@@ -401,7 +401,7 @@ var smallDocuments = sync.OnceValue(func() map[string]*report.Document {
 	guarded.Derive()
 	guard.AddInProcess(trial.Cell{Arm: "mutex", Result: guarded},
 		report.InProcess{Design: "mutex", Latency: spread(3, 1, 9)})
-	return map[string]*report.Document{"stored": storedRuns(), "empty": document("run"), "builds": built(), "closed": closedRun(), "nothing": nothingSucceeded(),
+	return map[string]*report.Document{"stored": storedRuns(), "empty": document("run"), "bisected": found(), "builds": built(), "closed": closedRun(), "nothing": nothingSucceeded(),
 		"few-rounds": fewRounds(), "compared": compared, "changed-over": changedOver(), "search": searched(true), "why": costly(), "sweep": sweep, "published": published, "guards": guard}
 })
 
@@ -448,6 +448,6 @@ func documents() map[string]*report.Document {
 	return map[string]*report.Document{
 		"closed": closedRun(), "open": openRun(), "flow": flows(), "nothing": nothingSucceeded(), "guards": guards(), "uplinks": uplinks(), "ladder": ladder(),
 		"comparison": comparison(), "counted": counted(), "unnamed": unnamed(), "search": searched(false), "few-rounds": fewRounds(), "sweep": swept(), "sweep-bound": bounded(), "changed-over": changedOver(), "lab": lab(),
-		"empty": document("run"), "builds": built(), "stored": storedDocuments(), "calibration": calibrated(calibration()), "why": costly(), "why-waiting": waiting(), "why-mixed": mixed(), "why-traced": traced(), "why-untraced": untraced(), "why-unsampled": unsampled(), "why-failed": failed(), "why-untold": untold(),
+		"empty": document("run"), "bisected": found(), "builds": built(), "stored": storedDocuments(), "calibration": calibrated(calibration()), "why": costly(), "why-waiting": waiting(), "why-mixed": mixed(), "why-traced": traced(), "why-untraced": untraced(), "why-unsampled": unsampled(), "why-failed": failed(), "why-untold": untold(),
 	}
 }

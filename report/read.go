@@ -207,6 +207,11 @@ func (d *Document) complete() error {
 	for i, t := range d.Trials {
 		p.trials(fmt.Sprintf("trials[%d]", i), t.Trials)
 	}
+	if d.Bisection != nil {
+		if err := d.Bisection.Validate(); err != nil {
+			p.add("bisection", "is impossible: %v", err)
+		}
+	}
 	if n := len(d.Sources); n != 0 && n != 2 {
 		p.add("sources", "has %d entries; expected 0, 2", n)
 	}

@@ -126,6 +126,8 @@ func (d *Document) page() *screen {
 	switch {
 	case d.failure() != "":
 		return d.failedScreen()
+	case d.Bisection != nil && len(d.Bisection.Looks) > 0:
+		return d.bisectScreen()
 	case len(d.counted())+len(d.primary()) > 0:
 		return d.compareScreen()
 	case len(d.Curves) > 0 && len(d.Experiments) == 0:

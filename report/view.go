@@ -84,6 +84,9 @@ func (d *Document) remainder(v *view) {
 		v.say("FAILED: %s", why)
 	}
 	expectations(v, d.Expectations)
+	if d.Bisection != nil {
+		d.Bisection.write(v)
+	}
 	d.calibration(v)
 	notes := slices.Clone(d.Notes)
 	if d.Command == "calibrate" {

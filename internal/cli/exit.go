@@ -58,6 +58,7 @@ func interrupted() error {
 //	  or the time was up before the end of a sweep or too short for a comparison;
 //	3 if a candidate is SLOWER, or even the lowest rate misses.
 //
+// A bisection asks for a commit: 4 without one.
 // The lab asks for no verdict except the expected ones: SLOWER is a finding there, as is
 // INCONCLUSIVE.
 func outcome(doc *report.Document) error {
@@ -68,6 +69,9 @@ func outcome(doc *report.Document) error {
 		return err
 	}
 	refused := doc.Refused()
+	if doc.Bisection != nil {
+		return bisected(doc.Bisection)
+	}
 	if doc.Command == "lab" {
 		return cmp.Or(refusedParts(refused), outOfTime(doc))
 	}

@@ -53,6 +53,7 @@ var (
 		reflect.TypeFor[trial.Design]():    comparisonHeading,
 		reflect.TypeFor[count.Design]():    comparisonHeading,
 		reflect.TypeFor[compareOptions]():  comparisonHeading,
+		reflect.TypeFor[bisectOptions]():   comparisonHeading,
 		reflect.TypeFor[stackFiles]():      comparisonHeading,
 		reflect.TypeFor[sweep.Design]():    sweepHeading,
 		reflect.TypeFor[sweepOptions]():    sweepHeading,

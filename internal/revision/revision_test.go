@@ -600,3 +600,44 @@ func TestReplacedModules(t *testing.T) {
 		})
 	}
 }
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	c := newCheckout(t)
+	c.git("checkout", "-q", "-b", "topic", "v1")
+	c.commit("of a branch", map[string]string{"other": "one"})
+	c.git("checkout", "-q", "main")
+	c.git("merge", "-q", "--no-edit", "-m", "the merge", "topic")
+	c.commit("the last", map[string]string{"source": "three"})
+	r := c.open("")
+	resolve := func(name string) revision.Revision {
+		v, err := r.Resolve(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for _, tt := range []struct {
+		good, bad   string
+		firstParent bool
+		want        string // subjects and parents, or the error
+	}{
+		{"v1", "main", true, "[the second [] the merge [0] the last [1]]"},
+		{"topic", "main", false, "[the second [] the merge [0] the last [1]]"},
+		{"main", "main", false, " are the same commit"},
+		{"main", "v1", false, ", so that no commit between them made the difference: give a good revision that it contains"},
+	} {
+		commits, err := r.History(t.Context(), resolve(tt.good), resolve(tt.bad), tt.firstParent)
+		var got []any
+		for _, c := range commits {
+			got = append(got, c.Subject, c.Parents)
+		}
+		if text := fmt.Sprint(got, err); !strings.Contains(text, tt.want) {
+			t.Errorf("%s to %s: %s, want %s", tt.good, tt.bad, text, tt.want)
+		}
+	}
+	commits, err := r.History(t.Context(), resolve("v1"), resolve("main"), false)
+	if err != nil || len(commits) != 4 || len(commits[2].Parents) != 2 || commits[3].Hash != c.git("rev-parse", "main") || !slices.Equal(commits[3].Parents, []int{2}) {
+		t.Errorf("%+v, %v: want two branches, their merge and what follows it", commits, err)
+	}
+}

@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"contend/bisect"
+	"contend/count"
+	"contend/experiment"
+	"contend/internal/revision"
+	"contend/internal/unit"
+	"contend/report"
+	"contend/setting"
+	"contend/stat"
+	"contend/trial"
+)
+
+func newBisect(a *app) *cobra.Command {
+	b := &bisectFlags{app: a}
+	cmd := &cobra.Command{
+		Use:   "bisect GOOD BAD -- COMMAND",
+		Short: "Find the commit that made a server slower, or faster",
+		Long: "Compare the revisions GOOD and BAD of the git repository here and, if they differ, find the commit\n" +
+			"between them that made the difference. Each commit is built by --build and compared with GOOD. As no\n" +
+			"single comparison is certain, every commit has a probability; the next comparison is the one that\n" +
+			"tells most. The search ends when a commit has 95%, or with --within. That commit is then compared\n" +
+			"with its parent.\n\n" +
+			"Commits that cannot be built or measured are skipped. Builds are kept; the checkout stays as it is.\n" +
+			"With --count, instructions are counted: then one comparison of a commit is nearly certain.",
+		Example: indent + "contend bisect v1.2.0 HEAD --build 'go build -trimpath -o {{out}} ./cmd/app' --url http://{{addr}}/ -- '{{out}} -listen {{addr}}'\n" +
+			indent + "contend bisect main~100 main --within 1h --build 'make server && cp server {{out}}' --url http://{{addr}}/ -- '{{out}} {{addr}}'",
+		Args:              arguments(3, "a good revision, a bad one and, after --, a command"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return b.run(cmd.Context(), args[0], args[1], args[2])
+		},
+	}
+	cmd.SetUsageFunc(usageInGroups)
+	b.given = settingFlags(cmd, append(setting.Of(trial.Design{}, count.Design{}), ofPlan()...))
+	b.spec.flags(cmd)
+	b.own = optionsOf(cmd, &b.bisectOptions, &a.pins)
+	return cmd
+}
+
+type bisectOptions struct {
+	servedOptions
+	Build       string        `flag:"build" words:"*command* that builds {{out}} from a commit"`
+	FirstParent bool          `flag:"first-parent" words:"follow only the first parent of merges, as of a main branch that others are merged into"`
+	Within      time.Duration `flag:"within" min:"0s" max:"720h" words:"*time* limit of the search; then it shows what is most likely (none)"`
+	views
+}
+
+type bisectFlags struct {
+	*app
+	spec  targetFlags
+	given setting.Values
+	own   *options
+	bisectOptions
+	command   string
+	good, bad revision.Revision
+	programs  built
+}
+
+// comparing are the flags of the comparison of a revision with the good one.
+func (b *bisectFlags) comparing(good, other string) *compareFlags {
+	c := &compareFlags{spec: b.spec, given: b.given}
+	c.servedOptions, c.views, c.Build, c.Revisions = b.servedOptions, b.views, b.Build, []string{good, other}
+	c.spec.url = b.URL
+	return c
+}
+
+func (b *bisectFlags) run(ctx context.Context, good, bad, command string) error {
+	b.command = command
+	mistakes := errors.Join(b.own.read(), b.oneForm(), b.app.scriptOptions(ctx, &b.spec, b.given, steadyScript))
+	c := b.comparing(good, bad)
+	_, err := c.experiment(c.arms([]string{command}))
+	if b.URL == "" {
+		err = errors.Join(err, errors.New("bisect requires --url, where the program of a commit is reached, such as http://{{addr}}/"))
+	}
+	if err := errors.Join(mistakes, b.mistakesIn(c, []string{command}), setting.FlagErrors(err)); err != nil {
+		return usage(err)
+	}
+	if b.counts() {
+		if _, err := count.Path(); err != nil {
+			return failed(err)
+		}
+	}
+	r, err := b.repository(ctx, b.Build)
+	if err != nil {
+		return failed(err)
+	}
+	ends, err := c.resolve(ctx, r)
+	if err != nil {
+		return err
+	}
+	b.good, b.bad = ends[0], ends[1]
+	commits, err := r.History(ctx, b.good, b.bad, b.FirstParent)
+	if err != nil {
+		return usage(err)
+	}
+	defer func() { b.programs.remove(b.app) }()
+	o, release, err := b.measuring(b.pins.placing(true))
+	if err != nil {
+		return failed(err)
+	}
+	defer release()
+	doc := newDocument("bisect")
+	err = b.search(ctx, o, doc, commits)
+	if mistake := mistaken(err); mistake != nil {
+		return mistake
+	}
+	return b.finish(ctx, doc, &b.views, err)
+}
+
+func (b *bisectFlags) counts() bool { return b.comparing("", "").counts() }
+
+// search compares the ends and, if they differ, looks for the commit.
+func (b *bisectFlags) search(ctx context.Context, o experiment.Options, doc *report.Document, commits []bisect.Commit) error {
+	began := time.Now()
+	fmt.Fprintf(b.Err, "bisect: %d commits from %v to %v\n", len(commits), b.good, b.bad)
+	doc.Arms = []report.Arm{{Name: b.good.Name, Does: b.command, URL: b.URL}, {Name: b.bad.Name, Does: b.command, URL: b.URL}}
+	found := &report.Bisection{Bisection: bisect.Bisection{Commits: commits}, Good: b.good.Commit, Bad: b.bad.Commit}
+	doc.Bisection = found
+	if err := b.compare(ctx, o, doc, b.good.Name, b.bad.Name, 0); err != nil {
+		return err
+	}
+	ratios, differ := decided(doc)
+	if !differ {
+		return nil
+	}
+	rounds := bisect.Rounds(ratios)
+	b.look(found, len(commits)-1, ratios)
+	for !b.out(found, began) {
+		next, ok := found.Next(rounds)
+		if !ok {
+			break
+		}
+		ratios, err := b.measure(ctx, o, short(commits[next]), rounds)
+		if ctx.Err() != nil {
+			found.Stopped = "interrupted"
+			return ctx.Err()
+		}
+		if err != nil {
+			found.Commits[next].Failed = firstLine(err)
+			fmt.Fprintf(b.Err, "bisect: %.7s is skipped: %s\n", commits[next].Hash, found.Commits[next].Failed)
+			continue
+		}
+		b.look(found, next, ratios)
+	}
+	return b.confirm(ctx, o, doc)
+}
+
+// out reports whether time is up, and notes it.
+func (b *bisectFlags) out(found *report.Bisection, began time.Time) bool {
+	if b.Within > 0 && time.Since(began) > b.Within {
+		found.Stopped = "time"
+	}
+	return found.Stopped != ""
+}
+
+// look adds what a comparison showed, and says how far the search is.
+func (b *bisectFlags) look(found *report.Bisection, commit int, ratios []float64) {
+	look := bisect.Look{Commit: commit, LogRatios: ratios}
+	found.Looks = append(found.Looks, look)
+	found.Derive()
+	best, likely := found.Commits[found.Best()], found.Likely()
+	fmt.Fprintf(b.Err, "bisect: %d. %.7s: %s; most likely %.7s (%s), 95%% among %d\n", len(found.Looks), found.Commits[commit].Hash,
+		unit.SignedDifference(math.Exp(look.Mean())), best.Hash, unit.Percent(best.Probability), len(likely))
+}
+
+// measure compares a commit with the good revision.
+func (b *bisectFlags) measure(ctx context.Context, o experiment.Options, commit string, rounds int) ([]float64, error) {
+	doc := newDocument("bisect")
+	if err := b.compare(ctx, o, doc, b.good.Name, commit, rounds); err != nil {
+		return nil, err
+	}
+	if err := succeeded(doc); err != nil {
+		return nil, err
+	}
+	ratios, _ := decided(doc)
+	if len(ratios) == 0 {
+		return nil, errors.New("no round of the comparison can be used")
+	}
+	return ratios, nil
+}
+
+// confirm compares the commit that was found with its parent, until that is decided.
+func (b *bisectFlags) confirm(ctx context.Context, o experiment.Options, doc *report.Document) error {
+	found := doc.Bisection
+	culprit := found.Commits[found.Best()]
+	if culprit.Probability < bisect.Certain || b.counts() || found.Stopped != "" {
+		return nil
+	}
+	fmt.Fprintf(b.Err, "bisect: comparing %.7s with its parent\n", culprit.Hash)
+	confirming := newDocument("bisect")
+	if err := b.compare(ctx, o, confirming, short(culprit)+"~1", short(culprit), 0); err != nil {
+		return err
+	}
+	for _, c := range confirming.Comparisons {
+		if c.Primary {
+			found.Confirmed = &c.Comparison
+		}
+	}
+	return nil
+}
+
+// compare compares two revisions, in so many rounds; 0: until it is decided.
+func (b *bisectFlags) compare(ctx context.Context, o experiment.Options, doc *report.Document, base, other string, rounds int) error {
+	c := b.comparing(base, other)
+	e, err := c.experiment(c.arms([]string{b.command}))
+	if err != nil {
+		return err
+	}
+	if design := &e.Parts[0].Design; rounds > 0 {
+		design.Rounds, design.Duration = rounds, 0
+		design.Metrics = design.Metrics[:1]
+	}
+	o.Seed = e.Parts[0].Design.Seed
+	programs, err := b.build(ctx, c, e, doc)
+	b.programs = append(b.programs, programs...)
+	if err != nil {
+		return err
+	}
+	return b.experiment(ctx, e, o, doc, 0, b.progress(false))
+}
+
+// short is a hash that can be read, and is still only one commit's.
+func short(c bisect.Commit) string { return c.Hash[:12] }
+
+// decided returns ln(candidate ÷ baseline) of each round of a comparison, and whether the two differ. Of counts
+// the ends of the interval take the place of rounds.
+func decided(doc *report.Document) (ratios []float64, differ bool) {
+	for _, c := range doc.Comparisons {
+		if c.Primary && c.Verdict != stat.Invalid {
+			return c.RoundLogRatios, c.Verdict == stat.Slower || c.Verdict == stat.Faster
+		}
+	}
+	for _, of := range doc.Counts {
+		for _, c := range of.Comparisons {
+			if d := c.Decisive(); c.Verdict != stat.Invalid && d.Level > 0 {
+				return []float64{math.Log1p(d.Low / d.Baseline), math.Log1p(d.High / d.Baseline)}, c.Verdict == stat.More || c.Verdict == stat.Less
+			}
+		}
+	}
+	return nil, false
+}
+
+// bisected is the exit code of a bisection.
+func bisected(b *report.Bisection) error {
+	if b.Found() {
+		return nil
+	}
+	return &exitError{exitUndecided, errors.New("no commit is certain")}
+}

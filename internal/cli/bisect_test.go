@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"contend/report"
+)
+
+// series adds a commit for how long each server sleeps; one that sleeps for "" does not build.
+func (p *project) series(sleeps ...string) {
+	p.Helper()
+	for i, sleep := range sleeps {
+		p.write("sleep", sleep)
+		p.write("number", fmt.Sprint(i+1))
+		p.succeeds("git", "add", "-A")
+		p.succeeds("git", "commit", "-q", "-m", fmt.Sprintf("change %d", i+1))
+	}
+}
+
+// bisect looks for the commit that made the median longer. Without a look other programs left no verdict on the whole.
+func (p *project) bisect(more ...string) (b *report.Bisection, out, complaint string, code int) {
+	p.Helper()
+	args := []string{"bisect", "--rounds", "9", "--pairs", "1", "--block", window.String(), "--warmup", "0s", "-c", "1", "--metric", "response_p50_ns",
+		"-o", "compared.json", "--url", "http://{{addr}}/", "--build", `sh -c "test -s sleep && ` + buildScript + `"`}
+	out, complaint, code = p.contend(slices.Concat(args, more, []string{"--", "{{out}} {{addr}}"})...)
+	if b = p.document().Bisection; b == nil || len(b.Looks) == 0 && code != exitUndecided {
+		p.Fatalf("exit code %d, %+v:\n%s%s", code, b, out, complaint)
+	}
+	return b, out, complaint, code
+}
+
+func TestBisect(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.series("20ms", "", "20ms", "90ms", "90ms")
+	b, out, complaint, code := p.bisect("main~5", "main")
+	if len(b.Looks) == 0 {
+		return
+	}
+	// Busy programs may spoil the comparison with the parent.
+	if best := b.Commits[b.Best()]; best.Subject != "change 4" || best.Probability < 0.95 || b.Confirmed == nil || !slices.Contains(figures, code) {
+		t.Errorf("exit code %d, %+v:\n%s%s", code, b, out, complaint)
+	}
+	if !strings.Contains(out, "change 4") {
+		t.Errorf("change 4 is not in\n%s", out)
+	}
+	if again, complaint, _ := p.contend("report", "compared.json"); again != out {
+		t.Errorf("the stored one is\n%s%s", again, complaint)
+	}
+}
+
+// A commit that does not build may have made what the next one shows.
+func TestBisectSkips(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.series("20ms", "", "90ms")
+	b, out, complaint, code := p.bisect("main~3", "main")
+	if len(b.Looks) == 0 {
+		return
+	}
+	if b.Commits[1].Failed == "" || !strings.Contains(complaint, "is skipped: ") || b.Commits[1].Probability+b.Commits[2].Probability < 0.95 {
+		t.Errorf("the second was not skipped: %+v\n%s", b.Commits, complaint)
+	}
+	if code != exitUndecided || !strings.HasPrefix(out, "One of 2 commits: ") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}
+
+func TestBisectStopsInTime(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.series("20ms", "90ms", "90ms")
+	b, out, _, code := p.bisect("--within", "1ms", "main~3", "main")
+	if len(b.Looks) > 0 && (len(b.Looks) > 1 || b.Stopped != "time" || code != exitUndecided || !strings.HasPrefix(out, "Not found yet: one of 3 commits")) {
+		t.Errorf("exit code %d, %+v:\n%s", code, b, out)
+	}
+}
+
+func TestBisectMistakes(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	whole := []string{"--build", "go build -o {{out}}", "--url", "http://{{addr}}/"}
+	for _, tt := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"main~1", "main"}, "expects a good revision, a bad one and, after --, a command, got 2"},
+		{[]string{"main~1", "main", "--", "./server"}, `command "./server" does not contain {{out}}`},
+		{[]string{"main~1", "main", "--", "{{out}}"}, `--build is ""; expected a command with {{out}}`},
+		{[]string{"--build", "go build -o {{out}}", "main~1", "main", "--", "{{out}}"}, "bisect requires --url"},
+		{append(whole, "none", "main", "--", "{{out}}"), `names "none", which does not exist`},
+		{append(whole, "main", "main~1", "--", "{{out}}"), "does not contain main"},
+		{append(whole, "main", "main", "--", "{{out}}"), "are the same commit"},
+		{append(whole, "--within", "-1s", "main~1", "main", "--", "{{out}}"), "--within is -1s; expected 0s to 720h"},
+	} {
+		if out, complaint, code := p.contend(append([]string{"bisect"}, tt.args...)...); code != exitUsage || out != "" || !strings.Contains(complaint, tt.says) {
+			t.Errorf("%q: exit code %d, %q, want %q", tt.args, code, complaint, tt.says)
+		}
+	}
+}
