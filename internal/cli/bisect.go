@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,12 +33,12 @@ func newBisect(a *app) *cobra.Command {
 			"with its parent.\n\n" +
 			"Commits that cannot be built or measured are skipped. Builds are kept; the checkout stays as it is.\n" +
 			"With --count, instructions are counted: then one comparison of a commit is nearly certain.",
-		Example: indent + "contend bisect v1.2.0 HEAD --build 'go build -trimpath -o {{out}} ./cmd/app' --url http://{{addr}}/ -- '{{out}} -listen {{addr}}'\n" +
+		Example: indent + "contend bisect v1.2.0 HEAD --build 'go build -trimpath -o {{out}} ./cmd/app' -- '{{out}} -listen {{addr}}'\n" +
 			indent + "contend bisect main~100 main --within 1h --build 'make server && cp server {{out}}' --url http://{{addr}}/ -- '{{out}} {{addr}}'",
 		Args:              arguments(3, "a good revision, a bad one and, after --, a command"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return b.run(cmd.Context(), args[0], args[1], args[2])
+			return b.run(cmd, args[0], args[1], args[2])
 		},
 	}
 	cmd.SetUsageFunc(usageInGroups)
@@ -68,20 +69,28 @@ type bisectFlags struct {
 
 // comparing are the flags of the comparison of a revision with the good one.
 func (b *bisectFlags) comparing(good, other string) *compareFlags {
-	c := &compareFlags{spec: b.spec, given: b.given}
+	c := &compareFlags{spec: b.spec, given: b.given, own: b.own}
 	c.servedOptions, c.views, c.Build, c.Revisions = b.servedOptions, b.views, b.Build, []string{good, other}
 	c.spec.url = b.URL
 	return c
 }
 
-func (b *bisectFlags) run(ctx context.Context, good, bad, command string) error {
+func (b *bisectFlags) run(cmd *cobra.Command, good, bad, command string) error {
+	ctx := cmd.Context()
 	b.command = command
 	mistakes := errors.Join(b.own.read(), b.oneForm(), b.app.scriptOptions(ctx, &b.spec, b.given, steadyScript))
 	c := b.comparing(good, bad)
-	_, err := c.experiment(c.arms([]string{command}))
 	if b.URL == "" {
-		err = errors.Join(err, errors.New("bisect requires --url, where the program of a commit is reached, such as http://{{addr}}/"))
+		if err := errors.Join(mistakes, c.checkRevisions([]string{command})); err != nil {
+			return usage(err)
+		}
+		if _, err := b.discoverAll(cmd, c, []string{command}); err != nil {
+			return err
+		}
+		b.URL, b.args = c.URL, slices.Insert(b.args, slices.Index(b.args, "--"), good, bad)
+		c = b.comparing(good, bad)
 	}
+	_, err := c.experiment(c.arms([]string{command}))
 	if err := errors.Join(mistakes, b.mistakesIn(c, []string{command}), setting.FlagErrors(err)); err != nil {
 		return usage(err)
 	}

@@ -24,7 +24,7 @@ func (p *project) series(sleeps ...string) {
 func (p *project) bisect(more ...string) (b *report.Bisection, out, complaint string, code int) {
 	p.Helper()
 	args := []string{"bisect", "--rounds", "9", "--pairs", "1", "--block", window.String(), "--warmup", "0s", "-c", "1", "--metric", "response_p50_ns",
-		"-o", "compared.json", "--url", "http://{{addr}}/", "--build", `sh -c "test -s sleep && ` + buildScript + `"`}
+		"-o", "compared.json", "--build", `sh -c "test -s sleep && ` + buildScript + `"`}
 	out, complaint, code = p.contend(slices.Concat(args, more, []string{"--", "{{out}} {{addr}}"})...)
 	if b = p.document().Bisection; b == nil || len(b.Looks) == 0 && code != exitUndecided {
 		p.Fatalf("exit code %d, %+v:\n%s%s", code, b, out, complaint)
@@ -46,6 +46,9 @@ func TestBisect(t *testing.T) {
 	}
 	if !strings.Contains(out, "change 4") {
 		t.Errorf("change 4 is not in\n%s", out)
+	}
+	if !strings.Contains(out, " main~5 main -- '{{out}} {{addr}}'") {
+		t.Errorf("the whole command is not in\n%s", out)
 	}
 	if again, complaint, _ := p.contend("report", "compared.json"); again != out {
 		t.Errorf("the stored one is\n%s%s", again, complaint)
@@ -73,7 +76,10 @@ func TestBisectStopsInTime(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	p.series("20ms", "90ms", "90ms")
-	b, out, _, code := p.bisect("--within", "1ms", "main~3", "main")
+	b, out, complaint, code := p.bisect("--within", "1ms", "main~3", "main")
+	if !strings.Contains(complaint, "found: asking for http://{{addr}}/\n") {
+		t.Errorf("no URL was found:\n%s", complaint)
+	}
 	if len(b.Looks) > 0 && (len(b.Looks) > 1 || b.Stopped != "time" || code != exitUndecided || !strings.HasPrefix(out, "Not found yet: one of 3 commits")) {
 		t.Errorf("exit code %d, %+v:\n%s", code, b, out)
 	}
@@ -90,7 +96,6 @@ func TestBisectMistakes(t *testing.T) {
 		{[]string{"main~1", "main"}, "expects a good revision, a bad one and, after --, a command, got 2"},
 		{[]string{"main~1", "main", "--", "./server"}, `command "./server" does not contain {{out}}`},
 		{[]string{"main~1", "main", "--", "{{out}}"}, `--build is ""; expected a command with {{out}}`},
-		{[]string{"--build", "go build -o {{out}}", "main~1", "main", "--", "{{out}}"}, "bisect requires --url"},
 		{append(whole, "none", "main", "--", "{{out}}"), `names "none", which does not exist`},
 		{append(whole, "main", "main~1", "--", "{{out}}"), "does not contain main"},
 		{append(whole, "main", "main", "--", "{{out}}"), "are the same commit"},

@@ -40,7 +40,8 @@ func newCompare(a *app) *cobra.Command {
 			"loopback address; on other systems one runs at a time. To run a container, use\n" +
 			"'docker run --rm -p {{port}}:80 image', in the foreground. After -- every argument is a command.\n\n" +
 			"With --revisions, --build builds the program from revisions of the git repository here. {{out}} is\n" +
-			"the path of the program, there and in the commands: one for all revisions, or one for each.\n\n" +
+			"the path of the program, there and in the commands: one for all revisions, one for each, or none,\n" +
+			"which starts {{out}}.\n\n" +
 			"Two result files are compared unpaired; they need 6 rounds each, and the same load and machine.",
 		Example: indent + "contend compare ./old ./new\n" +
 			indent + "contend compare 'node old.js' 'node new.js'\n" +
@@ -53,7 +54,7 @@ func newCompare(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			mistakes := errors.Join(c.own.read(), c.oneForm())
-			args = c.withoutScript(cmd, args)
+			args = c.orProgram(c.withoutScript(cmd, args))
 			if discovers, err := c.discovers(cmd, args); err != nil || discovers && mistakes != nil {
 				return usage(errors.Join(mistakes, err))
 			} else if discovers {
@@ -66,7 +67,7 @@ func newCompare(a *app) *cobra.Command {
 			if err := a.scriptOptions(cmd.Context(), &c.spec, c.given, steadyScript); err != nil {
 				return usage(errors.Join(mistakes, setting.FlagErrors(err)))
 			}
-			if err := cmp.Or(c.lacking(args), c.needsURL(args)); err != nil {
+			if err := cmp.Or(c.lacking(), c.needsURL(args)); err != nil {
 				return usage(errors.Join(mistakes, err))
 			}
 			if stored, err := areFiles(args); c.URL == "" && c.Revisions == nil && (stored || err != nil) {

@@ -69,8 +69,11 @@ func started(arg string) string {
 // discovers reports whether the arguments are programs whose URL contend has to find out: what comes after -- is a
 // command, whatever it looks like.
 func (c *compareFlags) discovers(cmd *cobra.Command, args []string) (bool, error) {
-	if c.URL != "" || c.Revisions != nil || len(subjectsOf(args...)) > 0 {
+	if c.URL != "" || len(subjectsOf(args...)) > 0 {
 		return false, nil
+	}
+	if c.Revisions != nil {
+		return errors.Join(c.lacking(), c.checkRevisions(args)) == nil, nil // mistakes are reported with the others
 	}
 	commands := slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
 		return protocol.IsURL(arg) || cmd.ArgsLenAtDash() < 0 && !isCommand(arg)
@@ -87,18 +90,24 @@ func (a *app) discoverAll(cmd *cobra.Command, c *compareFlags, args []string) ([
 		args[i] = started(args[i])
 	}
 	arms := c.arms(args)
-	subjects := map[string]experiment.Subject{}
+	e := &experiment.Experiment{Subjects: map[string]experiment.Subject{}}
 	var names []string
 	for _, one := range arms {
-		subjects[one.name] = experiment.Subject{Command: one.does}
+		e.Subjects[one.name] = experiment.Subject{Command: one.does}
 		names = append(names, one.name)
 	}
-	if err := c.add(arms, subjects); err != nil {
+	if err := c.add(arms, e.Subjects); err != nil {
 		return nil, usage(err)
 	}
-	choice, err := a.discover(cmd.Context(), names, subjects, c.Port, requestOf(c.spec.given))
+	doc := documentOf(arms, "")
+	programs, err := a.build(cmd.Context(), c, e, doc)
+	defer programs.remove(a)
 	if err != nil {
-		return nil, a.unmeasured(cmd.Context(), documentOf(arms, ""), &c.views, err)
+		return nil, err
+	}
+	choice, err := a.discover(cmd.Context(), names, e.Subjects, c.Port, requestOf(c.spec.given))
+	if err != nil {
+		return nil, a.unmeasured(cmd.Context(), doc, &c.views, err)
 	}
 	c.URL = choice.URL
 	delete(c.own.given, "port") // which the URL says

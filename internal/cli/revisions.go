@@ -20,23 +20,21 @@ type revisionOptions struct {
 	Build     string   `flag:"build" words:"*command* that builds {{out}} from a revision"`
 }
 
-// lacking says what a comparison of revisions needs in addition to them.
-func (c *compareFlags) lacking(commands []string) error {
-	var lacks []string
-	for _, one := range []struct {
-		what  string
-		given bool
-	}{{"--build", c.Build != ""}, {"--url", c.URL != ""}, {"a command", len(commands) > 0}} {
-		if !one.given {
-			lacks = append(lacks, one.what)
-		}
-	}
-	if c.Revisions == nil || lacks == nil {
+// lacking says what revisions need in addition.
+func (c *compareFlags) lacking() error {
+	if c.Revisions == nil || c.Build != "" {
 		return nil
 	}
-	return fmt.Errorf("--revisions also requires %s, to build, start and load {{out}}, the program of a revision, as in "+
-		"contend compare --revisions main,HEAD --build 'go build -trimpath -o {{out}} ./cmd/app' --url http://{{addr}}/ -- '{{out}} -listen {{addr}}'",
-		strings.Join(lacks, " and "))
+	return errors.New("--revisions also requires --build, which builds {{out}}, the program of a revision, as in " +
+		"contend compare --revisions main,HEAD --build 'go build -trimpath -o {{out}} ./cmd/app' -- '{{out}} -listen {{addr}}'")
+}
+
+// orProgram are the commands, or where none is given for revisions the program alone.
+func (c *compareFlags) orProgram(commands []string) []string {
+	if c.Revisions != nil && len(commands) == 0 {
+		return []string{revision.Out}
+	}
+	return commands
 }
 
 // checkRevisions returns every mistake that can be seen without a repository.
