@@ -1,0 +1,140 @@
+package deploy_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/goreleaser/nfpm/v2"
+	_ "github.com/goreleaser/nfpm/v2/deb"
+	_ "github.com/goreleaser/nfpm/v2/rpm"
+	"sigs.k8s.io/yaml"
+
+	"contend/internal/testenv"
+)
+
+// madeFor are the variables that the Makefile sets.
+var madeFor = map[string]string{"SOURCE_DATE_EPOCH": "1700000000", "MADE": "2023-11-14T22:13:20Z", "REPOSITORY": "example.org/nobody/contend", "OWNER": "nobody"}
+
+// releaseTool is what makes a part of a release, with those variables.
+var releaseTool = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(scratch, "release")
+	cmd := exec.Command("go", "build", "-trimpath", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", path, "./release")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", &exec.Error{Name: string(out), Err: err}
+	}
+	return path, nil
+})
+
+func runRelease(t *testing.T, args ...string) {
+	t.Helper()
+	tool, err := releaseTool()
+	testenv.Must(t, err)
+	cmd := exec.CommandContext(t.Context(), tool, args...)
+	cmd.Dir, cmd.Env = root, os.Environ()
+	for name, value := range madeFor {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("release %q: %v\n%s", args, err, out)
+	}
+}
+
+// packages are the packages that goreleaser.yaml describes, in each format, with the program of the image.
+func packages(t *testing.T) map[string]string {
+	t.Helper()
+	holds := t.TempDir()
+	runRelease(t, "manual", holds)
+	text := readFile(t, "release/goreleaser.yaml")
+	for name, value := range madeFor {
+		text = strings.ReplaceAll(text, "{{ .Env."+name+" }}", value)
+	}
+	var file struct{ NFPMs []map[string]any }
+	testenv.Must(t, yaml.Unmarshal([]byte(strings.ReplaceAll(text, "{{ .Env.HOLDS }}", holds)), &file))
+	if len(file.NFPMs) != 1 {
+		t.Fatalf("%d kinds of packages, want 1", len(file.NFPMs))
+	}
+	described := file.NFPMs[0]
+	formats := described["formats"].([]any)
+	for _, own := range []string{"formats", "file_name_template"} { // of goreleaser
+		delete(described, own)
+	}
+	contents := append(described["contents"].([]any), map[string]any{"src": contend(t), "dst": "/usr/bin/contend", "file_info": map[string]any{"mode": 0o755}})
+	described["contents"], described["name"], described["version"], described["arch"] = contents, "contend", "v1.2.3", runtime.GOARCH
+	asYAML, err := yaml.Marshal(described)
+	testenv.Must(t, err)
+	t.Chdir(root)
+	config, err := nfpm.Parse(bytes.NewReader(asYAML))
+	testenv.Must(t, err)
+	made := map[string]string{}
+	for _, format := range formats {
+		name := format.(string)
+		info, err := config.Get(name)
+		testenv.Must(t, err)
+		packager, err := nfpm.Get(name)
+		testenv.Must(t, err)
+		var content bytes.Buffer
+		testenv.Must(t, packager.Package(nfpm.WithDefaults(info), &content))
+		made[name] = testenv.Write(t, filepath.Join(t.TempDir(), "contend."+name), content.Bytes())
+	}
+	return made
+}
+
+// inside runs a program in a root of its own, with what a container has besides its image: /dev and /proc.
+func inside(t *testing.T, folder string, args ...string) (output string, code int) {
+	t.Helper()
+	for _, name := range []string{"dev", "proc", "tmp"} {
+		testenv.Must(t, os.MkdirAll(filepath.Join(folder, name), 0o755))
+	}
+	const mounted = `mount --bind /dev "$0/dev"; mount -t proc proc "$0/proc"; exec chroot "$0" "$@"`
+	cmd := exec.CommandContext(t.Context(), testenv.Program(t, "unshare"), slices.Concat([]string{"--mount", "--pid", "--fork", "sh", "-ec", mounted, folder}, args)...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// The package needs nothing of the system that it is unpacked on: the program compares two examples there.
+func TestPackageInAnEmptyRoot(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("changing the root needs root")
+	}
+	unpack := testenv.Program(t, "dpkg-deb")
+	made := packages(t)
+	if len(made) != 2 {
+		t.Errorf("packages %v, want deb and rpm", made)
+	}
+	folder := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), unpack, "-x", made["deb"], folder).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, name := range []string{"man/man1/contend.1", "man/man1/contend-compare.1", "bash-completion/completions/contend", "doc/contend/copyright"} {
+		if readFile(t, folder, "usr/share", name) == "" {
+			t.Errorf("%s is empty", name)
+		}
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", filepath.Join(folder, "server"), "./examples/server")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, code := inside(t, folder, "/usr/bin/contend", "version"); code != 0 || !strings.HasPrefix(out, "contend ") {
+		t.Errorf("version exits with %d:\n%s", code, out)
+	}
+	out, code := inside(t, folder, "/usr/bin/contend", "compare", "--block", "100ms", "--rounds", "6", "--pairs", "1", "--warmup", "0s", "-o", "/tmp/answer.json",
+		"--url", "http://{{addr}}/", "--", "/server -listen {{addr}}", "/server -sums 40 -listen {{addr}}")
+	if !slices.Contains([]int{0, 3, 4}, code) { // whatever verdict this machine allows
+		t.Errorf("compare exits with %d:\n%s", code, out)
+	}
+	var answer struct{ Comparisons []json.RawMessage }
+	if err := json.Unmarshal(testenv.Read(t, filepath.Join(folder, "tmp/answer.json")), &answer); err != nil || len(answer.Comparisons) == 0 {
+		t.Errorf("the result has %d comparisons, %v", len(answer.Comparisons), err)
+	}
+}
