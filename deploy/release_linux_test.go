@@ -3,6 +3,7 @@ package deploy_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,11 @@ import (
 	"sync"
 	"testing"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
 	"github.com/goreleaser/nfpm/v2"
 	_ "github.com/goreleaser/nfpm/v2/deb"
 	_ "github.com/goreleaser/nfpm/v2/rpm"
@@ -87,7 +93,7 @@ func packages(t *testing.T) map[string]string {
 	return made
 }
 
-// inside runs a program in a root of its own, with what a container has besides its image: /dev and /proc.
+// inside runs a program in a root of its own, with what an image gets when it runs: /dev and /proc.
 func inside(t *testing.T, folder string, args ...string) (output string, code int) {
 	t.Helper()
 	for _, name := range []string{"dev", "proc", "tmp"} {
@@ -137,4 +143,53 @@ func TestPackageInAnEmptyRoot(t *testing.T) {
 	if err := json.Unmarshal(testenv.Read(t, filepath.Join(folder, "tmp/answer.json")), &answer); err != nil || len(answer.Comparisons) == 0 {
 		t.Errorf("the result has %d comparisons, %v", len(answer.Comparisons), err)
 	}
+}
+
+// unpackedImage is the image of a release, made twice, and a folder with what is in it.
+func unpackedImage(t *testing.T) (config v1.Config, folder string) {
+	t.Helper()
+	var digests []v1.Hash
+	var image v1.Image
+	for range 2 {
+		written := filepath.Join(t.TempDir(), "image")
+		runRelease(t, "image", written, contend(t))
+		top, err := layout.ImageIndexFromPath(written)
+		testenv.Must(t, err)
+		index, digest := only(t, top)
+		platforms, err := top.ImageIndex(digest)
+		testenv.Must(t, err)
+		platform, digest := only(t, platforms)
+		if index.MediaType != types.OCIImageIndex || platform.Platform.String() != "linux/"+runtime.GOARCH {
+			t.Errorf("the layout has a %s with an image for %s", index.MediaType, platform.Platform)
+		}
+		image, err = platforms.Image(digest)
+		testenv.Must(t, err)
+		digests = append(digests, index.Digest)
+	}
+	if digests[0] != digests[1] {
+		t.Errorf("images of the same program have the digests %v", digests)
+	}
+	described, err := image.ConfigFile()
+	testenv.Must(t, errors.Join(err, validate.Image(image)))
+	folder = t.TempDir()
+	files := mutate.Extract(image)
+	defer files.Close()
+	unpack := exec.CommandContext(t.Context(), testenv.Program(t, "tar"), "-x", "-p", "-C", folder)
+	unpack.Stdin = files
+	if out, err := unpack.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	reachable(t, folder)
+	return described.Config, folder
+}
+
+// only is the one entry of an index.
+func only(t *testing.T, index v1.ImageIndex) (v1.Descriptor, v1.Hash) {
+	t.Helper()
+	manifest, err := index.IndexManifest()
+	testenv.Must(t, err)
+	if len(manifest.Manifests) != 1 {
+		t.Fatalf("%d entries, want 1", len(manifest.Manifests))
+	}
+	return manifest.Manifests[0], manifest.Manifests[0].Digest
 }

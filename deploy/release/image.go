@@ -74,7 +74,7 @@ func image(stage instructions.Stage, program string, made time.Time) (v1.Image, 
 	}
 	defer file.Close()
 	platform := &v1.Platform{OS: "linux", Architecture: map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64"}[file.Machine]}
-	config := v1.ConfigFile{OS: platform.OS, Architecture: platform.Architecture, Created: v1.Time{Time: made},
+	config := v1.ConfigFile{OS: platform.OS, Architecture: platform.Architecture, Created: v1.Time{Time: made}, RootFS: v1.RootFS{Type: "layers"},
 		Config: v1.Config{Env: []string{"PATH=/"}, Labels: map[string]string{}, ExposedPorts: map[string]struct{}{}}}
 	files := map[string][]byte{}
 	for _, command := range stage.Commands {
