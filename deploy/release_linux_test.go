@@ -62,10 +62,20 @@ func packages(t *testing.T) map[string]string {
 	for name, value := range madeFor {
 		text = strings.ReplaceAll(text, "{{ .Env."+name+" }}", value)
 	}
-	var file struct{ NFPMs []map[string]any }
+	var file struct {
+		NFPMs         []map[string]any
+		HomebrewCasks []struct{ Manpages []string } `json:"homebrew_casks"`
+	}
 	testenv.Must(t, yaml.Unmarshal([]byte(strings.ReplaceAll(text, "{{ .Env.HOLDS }}", holds)), &file))
-	if len(file.NFPMs) != 1 {
-		t.Fatalf("%d kinds of packages, want 1", len(file.NFPMs))
+	if len(file.NFPMs) != 1 || len(file.HomebrewCasks) != 1 {
+		t.Fatalf("%d kinds of packages and %d casks, want 1 of each", len(file.NFPMs), len(file.HomebrewCasks))
+	}
+	pages, err := filepath.Glob(filepath.Join(holds, "man/*"))
+	for i := range pages {
+		pages[i] = "man/" + filepath.Base(pages[i])
+	}
+	if listed := file.HomebrewCasks[0].Manpages; err != nil || !slices.Equal(listed, pages) {
+		t.Errorf("the cask has the pages %q, want %q", listed, pages)
 	}
 	described := file.NFPMs[0]
 	formats := described["formats"].([]any)
@@ -192,4 +202,23 @@ func only(t *testing.T, index v1.ImageIndex) (v1.Descriptor, v1.Hash) {
 		t.Fatalf("%d entries, want 1", len(manifest.Manifests))
 	}
 	return manifest.Manifests[0], manifest.Manifests[0].Digest
+}
+
+// The example that Compose runs compares its two servers; here they listen on this machine.
+func TestReleasedComposeExample(t *testing.T) {
+	project, err := loadCompose("release/compose.yaml")
+	testenv.Must(t, err)
+	command := slices.Clone(project.Services["compare"].Command)
+	for name := range project.Services["compare"].DependsOn {
+		cmd := exec.Command(contend(t), anyPort(project.Services[name].Command)...)
+		address := start(t, cmd)["http"]
+		for i := range command {
+			command[i] = strings.ReplaceAll(command[i], name+":8080", address)
+		}
+	}
+	command[slices.Index(command, "30s")] = "2s"
+	out, err := exec.CommandContext(t.Context(), contend(t), command...).CombinedOutput()
+	if exit := new(exec.ExitError); err != nil && (!errors.As(err, &exit) || exit.ExitCode() < 3) || !strings.Contains(string(out), "/statusV2") {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
