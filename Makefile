@@ -72,7 +72,8 @@ release: ## all of a release, in dist/; a dry run without REPOSITORY=github.com/
 	set -e; export GOPROXY=off SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) MADE=$$(git log -1 --format=%cI) HOLDS=dist/manual \
 		REPOSITORY=$(or $(REPOSITORY),$(NOWHERE)) OWNER=$(word 2,$(subst /, ,$(or $(REPOSITORY),$(NOWHERE)))); \
 	dist/tools/release manual $$HOLDS; \
-	dist/tools/goreleaser release --config $(RELEASE) --parallelism 1 $(PUBLISH) $(if $(REPOSITORY),,--snapshot); \
+	sed "s,REPOSITORY,$$REPOSITORY,g; s,OWNER,$$OWNER,g" deploy/release/install.md >dist/install.md; \
+	dist/tools/goreleaser release --config $(RELEASE) --release-header dist/install.md --parallelism 1 $(PUBLISH) $(if $(REPOSITORY),,--snapshot); \
 	dist/tools/release image dist/image dist/release/*_linux_*/contend
 
 compose-up: engine compose-secrets ## counter, proxy, router, Redis, PostgreSQL, Prometheus, Grafana

@@ -231,8 +231,9 @@ func main() {
 }
 `
 
-// The job's own words build, count and compare two commits of a repository; its files are written, the comment begins
-// with what was counted, and its exit code is that of the verdict, whatever this machine allows it to be.
+// The action builds, counts and compares a branch and the one that it is for, although the runner checked out no more
+// than the branch's newest commit; its files are written, the comment begins with what was counted, and its exit code is that of the
+// verdict, whatever this machine allows it to be.
 func TestCIComparesRevisions(t *testing.T) {
 	testenv.Program(t, "git")
 	contend, err := built()
@@ -245,6 +246,8 @@ func TestCIComparesRevisions(t *testing.T) {
 	counts, begins := "exit 0", "**"
 	if _, err := exec.LookPath("valgrind"); err == nil { // one repetition, which is too few
 		counts, begins = "shift; exec "+contend+` compare -d 1s "$@"`, "**No result: the instructions of origin/main and HEAD cannot be compared"
+	} else {
+		program(t, programs, "valgrind", "") // nothing is installed for a test
 	}
 	program(t, programs, "contend", `case "$*" in *--count*) `+counts+`; esac; shift; exec `+contend+` compare --block 100ms --rounds 6 --pairs 1 --warmup 0s "$@"`)
 	if err := os.MkdirAll(filepath.Join(folder, "cmd/app"), 0o755); err != nil {
@@ -254,16 +257,16 @@ func TestCIComparesRevisions(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "cmd/app/main.go"), []byte(strings.ReplaceAll(ciServer, "SLEEP", sleep)), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		commit := "git add -A; git commit -qm change"
+		commit := "git checkout -qb change; git add -A; git commit -qm change; git clone -q --depth 1 --branch change file://$PWD $HOME/checkout"
 		if i == 0 {
-			commit = "git init -qb main; printf 'module app\\n\\ngo 1.26\\n' > go.mod; git add -A; git commit -qm first; git update-ref refs/remotes/origin/main HEAD"
+			commit = "git init -qb main; printf 'module app\\n\\ngo 1.26\\n' > go.mod; git add -A; git commit -qm first"
 		}
 		if out, code := shell(t, folder, commit, programs, env); code != 0 {
 			t.Fatal("no repository: ", out)
 		}
 	}
 	job, _ := githubJob(t, home, map[string]string{"build": "go build -trimpath -o {{out}} ./cmd/app", "command": "{{out}} -listen {{addr}}", "token": ""})
-	out, code := shell(t, folder, job.script, programs, append(env, job.env...))
+	out, code := shell(t, filepath.Join(home, "checkout"), job.script, programs, append(env, job.env...))
 	var document struct {
 		Comparisons []struct {
 			Primary bool
