@@ -9,10 +9,10 @@ KUBE     ?= Kubernetes
 # As in the Dockerfile, which says why.
 FLAGS    := -trimpath -tags=grpcnotrace -ldflags="-s -w"
 # Where releases are, as in github.com/OWNER/contend; without it `make release` is a dry run.
-REPOSITORY ?=
+REPOSITORY :=
 NOWHERE  := example.org/nobody/contend
-RELEASE  ?= deploy/release/goreleaser.yaml
-PUBLISH  ?= --skip=publish
+RELEASE  := deploy/release/goreleaser.yaml
+PUBLISH  := --skip=publish
 COMPOSE  := deploy/compose
 SECRETS  := $(COMPOSE)/secrets
 

@@ -67,6 +67,8 @@ func TestMakeTargets(t *testing.T) {
 		{[]string{"compose-secrets", "SECRETS=" + secrets}, ""},
 		{[]string{"kube-validate"}, "go[] -C deploy test -run Kubernetes .."},
 		{[]string{"-n", "compose-down"}, "compose.yaml down --remove-orphans"},
+		{[]string{"-n", "release"}, "--skip=publish --snapshot"},
+		{[]string{"-n", "release", "REPOSITORY=github.com/somebody/contend", "PUBLISH="}, "REPOSITORY=github.com/somebody/contend OWNER=somebody"},
 		{[]string{"-n", "fuzz"}, "./.ci/fuzz "},
 		{[]string{"golden"}, "go[] test ./report ./experiment ./internal/cli -update."},
 	}
