@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"bytes"
+	"debug/buildinfo"
 	"encoding/json"
 	"errors"
 	"os"
@@ -21,6 +22,9 @@ import (
 	"github.com/goreleaser/nfpm/v2"
 	_ "github.com/goreleaser/nfpm/v2/deb"
 	_ "github.com/goreleaser/nfpm/v2/rpm"
+	spdxjson "github.com/spdx/tools-golang/json"
+	"github.com/spdx/tools-golang/spdx"
+	"github.com/spdx/tools-golang/spdxlib"
 	"sigs.k8s.io/yaml"
 
 	"contend/internal/testenv"
@@ -202,6 +206,28 @@ func only(t *testing.T, index v1.ImageIndex) (v1.Descriptor, v1.Hash) {
 		t.Fatalf("%d entries, want 1", len(manifest.Manifests))
 	}
 	return manifest.Manifests[0], manifest.Manifests[0].Digest
+}
+
+// The list of what is in a program is valid SPDX, and names all that Go says of it.
+func TestReleasedSBOM(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "contend.spdx.json")
+	runRelease(t, "sbom", contend(t), file)
+	doc, err := spdxjson.Read(bytes.NewReader(testenv.Read(t, file)))
+	testenv.Must(t, err)
+	testenv.Must(t, spdxlib.ValidateDocument(doc))
+	info, err := buildinfo.ReadFile(contend(t))
+	testenv.Must(t, err)
+	if got, want := len(doc.Packages), len(info.Deps)+2; got != want { // the program and the standard library
+		t.Errorf("%d packages, want %d", got, want)
+	}
+	for _, wanted := range []string{madeFor["REPOSITORY"], "github.com/spf13/cobra", "stdlib"} {
+		if !slices.ContainsFunc(doc.Packages, func(p *spdx.Package) bool { return p.PackageName == wanted && p.PackageVersion != "" }) {
+			t.Errorf("%s is not in it, or has no version", wanted)
+		}
+	}
+	if want := madeFor["MADE"]; doc.CreationInfo.Created != want {
+		t.Errorf("made at %s, want %s", doc.CreationInfo.Created, want)
+	}
 }
 
 // The example that Compose runs compares its two servers; here they listen on this machine.
