@@ -69,7 +69,7 @@ release: ## all of a release, in dist/; a dry run without REPOSITORY=github.com/
 	CGO_ENABLED=0 go -C deploy build -trimpath -tags=grpcnotrace -o ../dist/tools/release ./release
 	CGO_ENABLED=0 go -C deploy build -trimpath -modfile=release/goreleaser.mod -o ../dist/tools/goreleaser github.com/goreleaser/goreleaser/v2
 	go mod download
-	set -e; export GOPROXY=off SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) MADE=$$(git log -1 --format=%cI) HOLDS=dist/manual \
+	set -e; export GOPROXY=off GOFLAGS= SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) MADE=$$(git log -1 --format=%cI) HOLDS=dist/manual \
 		REPOSITORY=$(or $(REPOSITORY),$(NOWHERE)) OWNER=$(word 2,$(subst /, ,$(or $(REPOSITORY),$(NOWHERE)))); \
 	dist/tools/release manual $$HOLDS; \
 	sed "s,REPOSITORY,$$REPOSITORY,g; s,OWNER,$$OWNER,g" deploy/release/install.md >dist/install.md; \

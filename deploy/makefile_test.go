@@ -157,7 +157,7 @@ func TestMakeFlags(t *testing.T) {
 	if err != nil || flags == nil || !strings.Contains(line, "go build "+flags[1]+" ") {
 		t.Errorf("the Makefile builds with %q, the Dockerfile with %q (%v)", flags, line, err)
 	}
-	of := regexp.MustCompile(` flags: \[(.*), (.*)\]\n *ldflags: \[(.*)\]`).FindStringSubmatch(readFile(t, "release/goreleaser.yaml"))
+	of := regexp.MustCompile(` flags: \[(.*), (.*), -buildvcs=true\]\n *ldflags: \[(.*)\]`).FindStringSubmatch(readFile(t, "release/goreleaser.yaml"))
 	if of == nil || flags[1] != of[1]+" "+of[2]+` -ldflags="`+of[3]+`"` {
 		t.Errorf("the Makefile builds with %q, a release with %q", flags, of)
 	}
