@@ -5,6 +5,7 @@ import (
 	"debug/buildinfo"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -113,8 +114,12 @@ func inside(t *testing.T, folder string, args ...string) (output string, code in
 	for _, name := range []string{"dev", "proc", "tmp"} {
 		testenv.Must(t, os.MkdirAll(filepath.Join(folder, name), 0o755))
 	}
+	unshare := []string{"--mount", "--pid", "--fork"}
+	if out, err := exec.CommandContext(t.Context(), testenv.Program(t, "unshare"), append(unshare, "true")...).CombinedOutput(); err != nil {
+		testenv.Missing(t, fmt.Errorf("mounts that nobody else sees: %w: %s", err, out))
+	}
 	const mounted = `mount --bind /dev "$0/dev"; mount -t proc proc "$0/proc"; exec chroot "$0" "$@"`
-	cmd := exec.CommandContext(t.Context(), testenv.Program(t, "unshare"), slices.Concat([]string{"--mount", "--pid", "--fork", "sh", "-ec", mounted, folder}, args)...)
+	cmd := exec.CommandContext(t.Context(), "unshare", slices.Concat(unshare, []string{"sh", "-ec", mounted, folder}, args)...)
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {
 		t.Fatal(err)
