@@ -8,13 +8,18 @@ OUT      ?= contend
 KUBE     ?= Kubernetes
 # As in the Dockerfile, which says why.
 FLAGS    := -trimpath -tags=grpcnotrace -ldflags="-s -w"
+# Where releases are, as in github.com/OWNER/contend; without it `make release` is a dry run.
+REPOSITORY :=
+NOWHERE  := example.org/nobody/contend
+RELEASE  := deploy/release/goreleaser.yaml
+PUBLISH  := --skip=publish
 COMPOSE  := deploy/compose
 SECRETS  := $(COMPOSE)/secrets
 
 # deploy/ is a module of its own, whose tests need what the program does not. Where PKG is not set, both are meant.
 BOTH     := $(if $(filter-out ./...,$(PKG)),.,. deploy)
 
-.PHONY: help build test race bench lint lines fuzz golden lab image compose-up compose-down compose-secrets kube-validate engine
+.PHONY: help build test race bench lint lines fuzz golden lab image release compose-up compose-down compose-secrets kube-validate engine
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -57,6 +62,19 @@ image: engine ## the container image, after its tests
 			"install the Buildx plugin, or name another engine, as in ENGINE=podman" >&2; exit 1; }
 	$(ENGINE) build -f deploy/Dockerfile --target test .
 	$(ENGINE) build -f deploy/Dockerfile -t $(IMAGE) .
+
+# The tools are built and modules downloaded, then the network is not used. The same commit gives the same bytes.
+release: ## all of a release, in dist/; a dry run without REPOSITORY=github.com/OWNER/contend
+	rm -rf dist
+	CGO_ENABLED=0 go -C deploy build -trimpath -tags=grpcnotrace -o ../dist/tools/release ./release
+	CGO_ENABLED=0 go -C deploy build -trimpath -modfile=release/goreleaser.mod -o ../dist/tools/goreleaser github.com/goreleaser/goreleaser/v2
+	go mod download
+	set -e; export GOPROXY=off GOFLAGS= SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) MADE=$$(git log -1 --format=%cI) HOLDS=dist/manual \
+		REPOSITORY=$(or $(REPOSITORY),$(NOWHERE)) OWNER=$(word 2,$(subst /, ,$(or $(REPOSITORY),$(NOWHERE)))); \
+	dist/tools/release manual $$HOLDS; \
+	sed "s,REPOSITORY,$$REPOSITORY,g; s,OWNER,$$OWNER,g" deploy/release/install.md >dist/install.md; \
+	dist/tools/goreleaser release --config $(RELEASE) --release-header dist/install.md --parallelism 1 $(PUBLISH) $(if $(REPOSITORY),,--snapshot); \
+	dist/tools/release image dist/image dist/release/*_linux_*/contend
 
 compose-up: engine compose-secrets ## counter, proxy, router, Redis, PostgreSQL, Prometheus, Grafana
 	@$(ENGINE) compose version >/dev/null 2>&1 || \

@@ -177,7 +177,7 @@ var texts = map[string]string{
 
 // deployOnly are modules that deploy/go.mod alone may require, although tests could import them here: with
 // what they need they were half of go.mod and most of what the first `go test ./...` compiled.
-var deployOnly = []string{"github.com/compose-spec/", "github.com/moby/", "k8s.io/", "sigs.k8s.io/"}
+var deployOnly = []string{"github.com/compose-spec/", "github.com/google/go-containerregistry", "github.com/goreleaser/", "github.com/moby/", "github.com/spdx/", "k8s.io/", "sigs.k8s.io/"}
 
 // A size is a number of lines of code, without comments and blank lines.
 type size struct{ code, tests int }
@@ -192,7 +192,7 @@ var rooms = map[string]size{
 	"calibrate":            {450, 310},
 	"cmd":                  {15, 0},
 	"count":                {1330, 820}, // +35, +55: what is left, with the lives at full speed; what failed before the time was up; totals of repetitions; +10: how many repetitions there are, which report counted again; +110, +75: two servers are counted at once, a limit ends the whole, words of the simulator are kept apart; +15, +35: what the processor counts, and margins; +10: why no request succeeded; two starts of a server are one
-	"deploy":               {0, 4565},
+	"deploy":               {295, 4795}, // +295, +90: what a release has and goreleaser cannot make, and its packages and image in an empty root; +80: the action and the component, run as their runners do
 	"discover":             {600, 300},
 	"docs":                 {670, 500}, // +0, +30: the words of comments, which internal/cli read only for packages
 	"errkind":              {130, 120},

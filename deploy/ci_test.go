@@ -1,11 +1,17 @@
 package deploy_test
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,59 +20,116 @@ import (
 	"contend/internal/testenv"
 )
 
-// A ciJob is what a CI system would run: the shell text that compares and the one that comments, and
-// the variables that it sets itself.
+// A ciJob is what a CI system would run with bash, in which environment, for which request.
 type ciJob struct {
-	compare, comment string
-	env              []string
+	script string
+	env    []string
 }
 
-func ciJobs(t *testing.T) map[string]ciJob {
+// field is how action.yml and components refer to values.
+var reference = regexp.MustCompile(`\$\{\{ ([a-z_.-]+) \}\}|\$\[\[ (inputs\.[a-z]+) \]\]`)
+
+// filled puts values in place of references; each is needed, and there is one for each.
+func filled(t *testing.T, text string, values map[string]string) string {
 	t.Helper()
-	var github struct {
-		Jobs map[string]struct {
-			Steps []struct{ Name, Run string }
+	return reference.ReplaceAllStringFunc(text, func(found string) string {
+		name := strings.Join(reference.FindStringSubmatch(found)[1:], "")
+		value, ok := values[name]
+		if !ok {
+			t.Errorf("%s: there is no %s", found, name)
 		}
-	}
-	var gitlab map[string]struct {
-		Script, AfterScript []string
-	}
-	for name, into := range map[string]any{"github": &github, "gitlab": &gitlab} {
-		text, err := os.ReadFile("ci/" + name + ".yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := yaml.Unmarshal([]byte(strings.ReplaceAll(string(text), "after_script", "AfterScript")), into); err != nil {
-			t.Fatal(name, err)
-		}
-	}
-	ofGitHub := ciJob{env: []string{"GITHUB_BASE_REF=main", "NUMBER=7"}}
-	for _, step := range github.Jobs["compare"].Steps {
-		switch step.Name {
-		case "compare":
-			ofGitHub.compare = step.Run
-		case "comment":
-			ofGitHub.comment = step.Run
-		}
-	}
-	own := gitlab["contend"]
-	return map[string]ciJob{"github": ofGitHub, "gitlab": {strings.Join(own.Script, "\n"), strings.Join(own.AfterScript, "\n"),
-		[]string{"CI_MERGE_REQUEST_TARGET_BRANCH_NAME=main", "CI_API_V4_URL=https://localhost/api/v4", "CI_PROJECT_ID=3", "CI_MERGE_REQUEST_IID=7", "CONTEND_TOKEN=secret"}}}
+		return value
+	})
 }
 
-// shell runs the text in the folder with programs in front of all others, and returns its exit code.
-func shell(t *testing.T, folder, text, programs string, env []string) int {
+type ciInput struct{ Default any }
+
+// values are what inputs are, by default or as given.
+func values(inputs map[string]ciInput, given map[string]string) map[string]string {
+	all := map[string]string{"github.server_url": "https://localhost", "github.action_repository": "nobody/contend", "github.token": "secret"}
+	for name, input := range inputs {
+		value := fmt.Sprint(cmp.Or(input.Default, any("")))
+		if is, ok := given[name]; ok {
+			value = is
+		}
+		all["inputs."+name] = value
+	}
+	return all
+}
+
+// githubJob is what the runner makes of action.yml; outputs are what it says of its outputs, by name.
+func githubJob(t *testing.T, folder string, given map[string]string) (job ciJob, outputs map[string]string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", text)
+	var action struct {
+		Inputs  map[string]ciInput
+		Outputs map[string]struct{ Value string }
+		Runs    struct {
+			Using string
+			Steps []struct {
+				ID, Run, Shell, Uses string
+				Env                  map[string]string
+			}
+		}
+	}
+	testenv.Must(t, yaml.Unmarshal([]byte(readFile(t, root, "action.yml")), &action))
+	all := values(action.Inputs, given)
+	step := action.Runs.Steps[0]
+	if action.Runs.Using != "composite" || step.ID != "compare" || step.Shell != "bash" || len(action.Runs.Steps) != 2 || action.Runs.Steps[1].Uses != "actions/upload-artifact@v4" {
+		t.Fatalf("%+v", action.Runs)
+	}
+	job = ciJob{step.Run, []string{"GITHUB_ACTIONS=true", "GITHUB_ACTION_PATH=" + fullPath(t, root), "GITHUB_BASE_REF=main", "GITHUB_REF=refs/pull/7/merge", "GITHUB_REPOSITORY=them/app",
+		"GITHUB_OUTPUT=" + filepath.Join(folder, "output"), "GITHUB_STEP_SUMMARY=" + filepath.Join(folder, "summary.md"), "RUNNER_TEMP=" + folder}}
+	for name, value := range step.Env {
+		job.env = append(job.env, name+"="+filled(t, value, all))
+	}
+	outputs = map[string]string{}
+	for name, output := range action.Outputs {
+		outputs[name] = output.Value
+	}
+	return job, outputs
+}
+
+func fullPath(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	testenv.Must(t, err)
+	return path
+}
+
+// gitlabJob is what GitLab makes of the component.
+func gitlabJob(t *testing.T, folder string, given map[string]string) ciJob {
+	t.Helper()
+	header, body, _ := strings.Cut(readFile(t, root, "templates/compare.yml"), "\n---\n")
+	var spec struct {
+		Spec struct{ Inputs map[string]ciInput }
+	}
+	testenv.Must(t, yaml.Unmarshal([]byte(header), &spec))
+	all := values(spec.Spec.Inputs, given)
+	var jobs map[string]struct {
+		Variables map[string]string
+		Script    []string
+	}
+	testenv.Must(t, yaml.Unmarshal([]byte(body), &jobs))
+	own := jobs["$[[ inputs.name ]]"]
+	job := ciJob{strings.ReplaceAll(strings.Join(own.Script, "\n"), "/tmp/", folder+"/"), []string{"CI_PROJECT_DIR=" + folder, "CI_MERGE_REQUEST_TARGET_BRANCH_NAME=main",
+		"CI_API_V4_URL=https://localhost/api/v4", "CI_PROJECT_ID=3", "CI_MERGE_REQUEST_IID=7", "CONTEND_TOKEN=secret"}}
+	for name, value := range own.Variables {
+		job.env = append(job.env, name+"="+filled(t, value, all))
+	}
+	return job
+}
+
+// shell runs the text in the folder as both runners do, with programs in front of all others, and returns what it
+// prints and its exit code.
+func shell(t *testing.T, folder, text, programs string, env []string) (output string, code int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), testenv.Program(t, "bash"), "--noprofile", "--norc", "-eo", "pipefail", "-c", text)
 	cmd.Dir, cmd.Env = folder, append(os.Environ(), append(env, "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"))...)
 	out, err := cmd.CombinedOutput()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if len(out) > 0 {
-		t.Logf("%s", out)
-	}
-	return cmd.ProcessState.ExitCode()
+	return string(out), cmd.ProcessState.ExitCode()
 }
 
 // program writes a script.
@@ -77,27 +140,82 @@ func program(t *testing.T, folder, name, text string) {
 	}
 }
 
-// A job fails where contend says MORE or SLOWER or could not measure, and nowhere else; the comment is what it wrote.
+// curl hands out the files of a release, and remembers what it was asked for otherwise.
+const curl = `for arg; do last=$arg; done
+[ "$1" = -fsS ] && { echo "$@" >"$ASKED"; exit; }
+for arg; do case $arg in -o) to=yes ;; https://*/releases/download/*) name=${arg##*/}; cp "$RELEASE/$name" "${to:-$name}" || exit 22 ;; *) [ "${to:-}" = yes ] && to=$arg ;; esac; done
+[ -z "${to:-}" ] || cp "$RELEASE/compare.sh" "$to"`
+
+// A job fails where contend says MORE or SLOWER or could not measure, and nowhere else; the comment is what it wrote,
+// and the action's outputs say the same.
 func TestCIFailsOnlyOnSlower(t *testing.T) {
-	testenv.Program(t, "sh")
-	for name, job := range ciJobs(t) {
-		for codes, want := range map[[2]string]int{{"0", "0"}: 0, {"0", "1"}: 1, {"1", "0"}: 1, {"2", "2"}: 2, {"0", "3"}: 3, {"3", "4"}: 3, {"4", "4"}: 0} {
+	for codes, want := range map[[2]string]int{{"0", "0"}: 0, {"0", "1"}: 1, {"1", "0"}: 1, {"2", "2"}: 2, {"0", "3"}: 3, {"3", "4"}: 3, {"4", "4"}: 0} {
+		for _, system := range []string{"github", "gitlab"} {
 			folder, programs := t.TempDir(), t.TempDir()
-			program(t, programs, "contend", `case "$*" in *--count*) echo '**counted**'; exit `+codes[0]+`; esac; echo '**answer**'; exit `+codes[1])
-			for _, client := range []string{"gh", "curl"} {
-				program(t, programs, client, `echo "$@" > asked; cat contend.md >> asked`)
+			asked, comment := filepath.Join(folder, "asked"), filepath.Join(folder, "contend/comment.md")
+			program(t, programs, "contend", `case "$*" in *--count*) verdict=MORE code=`+codes[0]+`;; *) verdict=SLOWER code=`+codes[1]+`;; esac
+				for arg; do [ "$was" = -o ] && printf '{\n  "verdict": "%s",\n  "verdict": "LAST"\n}\n' "$verdict" >"$arg"; was=$arg; done; echo "**$verdict**"; exit $code`)
+			program(t, programs, "git", "")
+			program(t, programs, "valgrind", "")
+			program(t, programs, "curl", curl)
+			program(t, programs, "gh", `case "$*" in *--paginate*) exit ;; esac; echo "$@" >`+asked)
+			job, outputs := githubJob(t, folder, nil)
+			if system == "gitlab" {
+				job, outputs = gitlabJob(t, folder, map[string]string{"releases": "https://localhost/releases"}), nil
 			}
-			if got := shell(t, folder, job.compare, programs, job.env); got != want {
-				t.Errorf("%s: exit codes %v of contend end with %d, want %d", name, codes, got, want)
+			out, got := shell(t, folder, job.script, programs, append(job.env, "ASKED="+asked, "RELEASE="+fullPath(t, "ci")))
+			if got != want {
+				t.Errorf("%s: exit codes %v of contend end with %d, want %d:\n%s", system, codes, got, want, out)
 			}
-			if got := shell(t, folder, job.comment, programs, job.env); got != 0 {
-				t.Errorf("%s: commenting ends with %d", name, got)
+			if request := readFile(t, asked); !strings.Contains(request, "/7/") || !strings.Contains(request, "@"+comment) {
+				t.Errorf("%s: asked %q", system, request)
 			}
-			asked, err := os.ReadFile(filepath.Join(folder, "asked"))
-			if err != nil || !strings.Contains(string(asked), "7") || !strings.Contains(string(asked), "contend.md") || !strings.HasSuffix(string(asked), "**counted**\n**answer**\n") {
-				t.Errorf("%s: asked %q, %v", name, asked, err)
+			if got, want := readFile(t, comment), "<!-- contend contend -->\n\n**MORE**\n**SLOWER**\n"; got != want {
+				t.Errorf("%s: the comment is %q, want %q", system, got, want)
+			}
+			said := map[string]string{"verdict": "SLOWER", "counted": "MORE", "exit-code": strconv.Itoa(want), "folder": filepath.Dir(comment)}
+			for name, value := range outputs {
+				if all := readFile(t, folder, "output"); value != "${{ steps.compare.outputs."+name+" }}" || !strings.Contains(all, name+"="+said[name]+"\n") {
+					t.Errorf("the output %s is %s, and not %s in %q", name, value, said[name], all)
+				}
 			}
 		}
+	}
+}
+
+// The program is that of the release that this version of the action belongs to, if it is what the release says.
+func TestCIGetsARelease(t *testing.T) {
+	current := regexp.MustCompile(`(?m)^## (\d+\.\d+\.\d+)`).FindStringSubmatch(readFile(t, root, "CHANGELOG.md"))
+	if component := readFile(t, root, "templates/compare.yml"); !strings.Contains(component, "default: v"+current[1]+"\n") {
+		t.Errorf("the component's release is not %s, the newest in CHANGELOG.md", current[1])
+	}
+	archive := func(t *testing.T, release string) string {
+		program(t, release, "contend", "echo got")
+		name := "contend_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"
+		testenv.Must(t, exec.CommandContext(t.Context(), testenv.Program(t, "tar"), "-czf", filepath.Join(release, name), "-C", release, "contend").Run())
+		return name
+	}
+	for name, tt := range map[string]struct {
+		sum  string // of the archive; empty: the right one
+		code int
+		says string
+	}{"a release": {"", 0, "contend_"}, "another program": {strings.Repeat("0", 64), 1, "FAILED"}, "no release": {"none", 1, "https://localhost/nobody/contend/releases/download/v" + current[1] + "/contend_"}} {
+		t.Run(name, func(t *testing.T) {
+			folder, programs, release := t.TempDir(), t.TempDir(), t.TempDir()
+			file := archive(t, release)
+			sum := cmp.Or(tt.sum, fmt.Sprintf("%x", sha256.Sum256(testenv.Read(t, filepath.Join(release, file)))))
+			if sum != "none" {
+				testenv.Write(t, filepath.Join(release, "checksums.txt"), sum+"  "+file+"\n")
+			}
+			program(t, programs, "curl", curl)
+			program(t, programs, "git", "")
+			program(t, programs, "go", "exit 1")
+			job, _ := githubJob(t, folder, map[string]string{"count": "false"})
+			out, code := shell(t, folder, job.script, programs, append(job.env, "RELEASE="+release))
+			if code != tt.code || !strings.Contains(out, tt.says) {
+				t.Errorf("exit code %d, want %d and %q:\n%s", code, tt.code, tt.says, out)
+			}
+		})
 	}
 }
 
@@ -113,8 +231,9 @@ func main() {
 }
 `
 
-// The job's own words build, count and compare two commits of a repository; its files are written, the comment begins
-// with what was counted, and its exit code is that of the verdict, whatever this machine allows it to be.
+// The action builds, counts and compares a branch and the one that it is for, although the runner checked out no more
+// than the branch's newest commit; its files are written, the comment begins with what was counted, and its exit code is that of the
+// verdict, whatever this machine allows it to be.
 func TestCIComparesRevisions(t *testing.T) {
 	testenv.Program(t, "git")
 	contend, err := built()
@@ -123,10 +242,12 @@ func TestCIComparesRevisions(t *testing.T) {
 	}
 	folder, home, programs := t.TempDir(), t.TempDir(), t.TempDir()
 	env := []string{"HOME=" + home, "XDG_CACHE_HOME=" + home, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@localhost",
-		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@localhost", "GOFLAGS=", "GOCACHE=" + goCache(t), "GITHUB_STEP_SUMMARY=" + filepath.Join(folder, "summary.md")}
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@localhost", "GOFLAGS=", "GOCACHE=" + goCache(t)}
 	counts, begins := "exit 0", "**"
 	if _, err := exec.LookPath("valgrind"); err == nil { // one repetition, which is too few
 		counts, begins = "shift; exec "+contend+` compare -d 1s "$@"`, "**No result: the instructions of origin/main and HEAD cannot be compared"
+	} else {
+		program(t, programs, "valgrind", "") // nothing is installed for a test
 	}
 	program(t, programs, "contend", `case "$*" in *--count*) `+counts+`; esac; shift; exec `+contend+` compare --block 100ms --rounds 6 --pairs 1 --warmup 0s "$@"`)
 	if err := os.MkdirAll(filepath.Join(folder, "cmd/app"), 0o755); err != nil {
@@ -136,23 +257,23 @@ func TestCIComparesRevisions(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "cmd/app/main.go"), []byte(strings.ReplaceAll(ciServer, "SLEEP", sleep)), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		commit := "git add -A; git commit -qm change"
+		commit := "git checkout -qb change; git add -A; git commit -qm change; git clone -q --depth 1 --branch change file://$PWD $HOME/checkout"
 		if i == 0 {
-			commit = "git init -qb main; printf 'module app\\n\\ngo 1.26\\n' > go.mod; git add -A; git commit -qm first; git update-ref refs/remotes/origin/main HEAD"
+			commit = "git init -qb main; printf 'module app\\n\\ngo 1.26\\n' > go.mod; git add -A; git commit -qm first"
 		}
-		if code := shell(t, folder, commit, programs, env); code != 0 {
-			t.Fatal("no repository")
+		if out, code := shell(t, folder, commit, programs, env); code != 0 {
+			t.Fatal("no repository: ", out)
 		}
 	}
-	job := ciJobs(t)["github"]
-	code := shell(t, folder, job.compare, programs, append(env, job.env...))
+	job, _ := githubJob(t, home, map[string]string{"build": "go build -trimpath -o {{out}} ./cmd/app", "command": "{{out}} -listen {{addr}}", "token": ""})
+	out, code := shell(t, filepath.Join(home, "checkout"), job.script, programs, append(env, job.env...))
 	var document struct {
 		Comparisons []struct {
 			Primary bool
 			Verdict string
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(folder, "contend.json"))
+	text, err := os.ReadFile(filepath.Join(home, "contend/times.json"))
 	if err := errors.Join(err, json.Unmarshal(text, &document)); err != nil || len(document.Comparisons) == 0 {
 		t.Fatal(err)
 	}
@@ -161,14 +282,14 @@ func TestCIComparesRevisions(t *testing.T) {
 		want = 3
 	}
 	if code != want {
-		t.Errorf("exit code %d, want %d as it is %s", code, want, document.Comparisons[0].Verdict)
+		t.Errorf("exit code %d, want %d as it is %s:\n%s", code, want, document.Comparisons[0].Verdict, out)
 	}
-	for name, says := range map[string]string{"contend.md": "origin/main", "summary.md": "origin/main", "contend.xml": "<testcase classname=\"compare\"", "contend.html": "<!doctype html>"} {
-		text, err := os.ReadFile(filepath.Join(folder, name))
+	for name, says := range map[string]string{"contend/comment.md": "origin/main", "summary.md": "origin/main", "contend/times.xml": "<testcase classname=\"compare\"", "contend/times.html": "<!doctype html>"} {
+		text, err := os.ReadFile(filepath.Join(home, name))
 		if err != nil || !strings.Contains(strings.ToLower(string(text)), says) {
 			t.Errorf("%s does not say %s (%v)", name, says, err)
 		}
-		if name == "contend.md" && !strings.HasPrefix(string(text), begins) {
+		if name == "contend/comment.md" && !strings.HasPrefix(string(text), "<!-- contend contend -->\n\n"+begins) {
 			t.Errorf("the comment does not begin with %s:\n%s", begins, text)
 		}
 	}

@@ -2,34 +2,34 @@ package deploy_test
 
 import (
 	"bytes"
+	"crypto/x509"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/moby/buildkit/frontend/dockerfile/instructions"
+	"time"
 )
 
-// The image's command and health check work in an image with nothing else, for
-// its user, who may write nowhere.
+// The command and the health check of a release's image, which are those of the Dockerfile, work in it, for its user,
+// who may write nowhere.
 func TestImageRuns(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("changing the root needs root")
 	}
-	stages, err := parseDockerfile(readFile(t, "Dockerfile"))
-	if err != nil {
-		t.Fatal(err)
+	config, dir := unpackedImage(t)
+	if config.User != "65532:65532" || len(config.ExposedPorts) != 2 || config.Labels["org.opencontainers.image.licenses"] != "Apache-2.0" || config.Healthcheck.Interval != 10*time.Second {
+		t.Errorf("the image is not that of the Dockerfile: %+v", config)
 	}
-	last := stages[len(stages)-1]
-	dir := imageRoot(t)
+	if trusted := x509.NewCertPool(); !trusted.AppendCertsFromPEM([]byte(readFile(t, dir, certificates))) {
+		t.Error("the image trusts nobody")
+	}
 	inside := func(args ...string) *exec.Cmd {
 		return &exec.Cmd{Path: args[0], Args: args, Dir: "/", Env: []string{}, SysProcAttr: confined(dir, 65532)}
 	}
-	entry, command := final(last)
-	addresses := start(t, inside(anyPort(slices.Concat(entry, command))...))
-	health := commands[*instructions.HealthCheckCommand](last)[0].Health.Test[1:]
+	addresses := start(t, inside(anyPort(slices.Concat(config.Entrypoint, config.Cmd))...))
+	health := config.Healthcheck.Test[1:]
 	for _, tt := range []struct {
 		from, to string
 		exit     int

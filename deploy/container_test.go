@@ -290,11 +290,7 @@ func TestProgramIsStaticAndSmall(t *testing.T) {
 func imageRoot(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for d := dir; d != filepath.Dir(scratch) && d != "/"; d = filepath.Dir(d) {
-		if err := os.Chmod(d, 0o755); err != nil { // the user of the image has to get there
-			t.Fatal(err)
-		}
-	}
+	reachable(t, dir)
 	program, err := os.ReadFile(contend(t))
 	if err != nil {
 		t.Fatal(err)
@@ -314,6 +310,16 @@ func imageRoot(t *testing.T) string {
 		}
 	}
 	return dir
+}
+
+// reachable has any user get to a folder.
+func reachable(t *testing.T, dir string) {
+	t.Helper()
+	for d := dir; d != filepath.Dir(scratch) && d != "/"; d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // anyPort has a service listen on free ports of this machine alone.

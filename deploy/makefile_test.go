@@ -67,6 +67,8 @@ func TestMakeTargets(t *testing.T) {
 		{[]string{"compose-secrets", "SECRETS=" + secrets}, ""},
 		{[]string{"kube-validate"}, "go[] -C deploy test -run Kubernetes .."},
 		{[]string{"-n", "compose-down"}, "compose.yaml down --remove-orphans"},
+		{[]string{"-n", "release"}, "--skip=publish --snapshot"},
+		{[]string{"-n", "release", "REPOSITORY=github.com/somebody/contend", "PUBLISH="}, "REPOSITORY=github.com/somebody/contend OWNER=somebody"},
 		{[]string{"-n", "fuzz"}, "./.ci/fuzz "},
 		{[]string{"golden"}, "go[] test ./report ./experiment ./internal/cli -update."},
 	}
@@ -148,12 +150,16 @@ func TestMakeHelp(t *testing.T) {
 	}
 }
 
-// The program of `make build` is the one of the image.
+// The program of `make build` is the one of the image and of a release.
 func TestMakeFlags(t *testing.T) {
 	flags := regexp.MustCompile(`(?m)^FLAGS\s*:= (.*)$`).FindStringSubmatch(readFile(t, root, "Makefile"))
 	line, err := buildLine()
 	if err != nil || flags == nil || !strings.Contains(line, "go build "+flags[1]+" ") {
 		t.Errorf("the Makefile builds with %q, the Dockerfile with %q (%v)", flags, line, err)
+	}
+	of := regexp.MustCompile(` flags: \[(.*), (.*), -buildvcs=true\]\n *ldflags: \[(.*)\]`).FindStringSubmatch(readFile(t, "release/goreleaser.yaml"))
+	if of == nil || flags[1] != of[1]+" "+of[2]+` -ldflags="`+of[3]+`"` {
+		t.Errorf("the Makefile builds with %q, a release with %q", flags, of)
 	}
 }
 

@@ -45,6 +45,9 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	return exit.code
 }
 
+// Command is contend with all its commands, for whoever writes its manual.
+func Command() *cobra.Command { return newRoot(&app{Streams: Streams{io.Discard, io.Discard}}) }
+
 // errorText puts the mistakes of a command line or a file below each other, and
 // indents what follows the first line of any other error.
 func errorText(exit *exitError) string {

@@ -35,7 +35,7 @@ func all(t *testing.T, f func(t *testing.T, cmd *cobra.Command)) {
 			}
 		}
 	}
-	visit(newRoot(&app{Streams: Streams{io.Discard, io.Discard}}))
+	visit(Command())
 }
 
 // Every command explains itself with examples that parse.
