@@ -49,6 +49,10 @@ const mostCommits = 8
 // bisectScreen answers which commit made the difference.
 func (d *Document) bisectScreen() *screen {
 	b, whole := d.Bisection, d.compareScreen()
+	if len(b.Looks) == 0 {
+		whole.first = "No commit to find. " + whole.first
+		return whole
+	}
 	s := &screen{care: whole.care, mood: good}
 	best := b.Commits[b.Best()]
 	likely := b.Likely()

@@ -126,7 +126,7 @@ func (d *Document) page() *screen {
 	switch {
 	case d.failure() != "":
 		return d.failedScreen()
-	case d.Bisection != nil && len(d.Bisection.Looks) > 0:
+	case len(d.counted())+len(d.primary()) > 0 && d.Bisection != nil:
 		return d.bisectScreen()
 	case len(d.counted())+len(d.primary()) > 0:
 		return d.compareScreen()

@@ -135,11 +135,12 @@ func (b *bisectFlags) search(ctx context.Context, o experiment.Options, doc *rep
 	doc.Arms = []report.Arm{{Name: b.good.Name, Does: b.command, URL: b.URL}, {Name: b.bad.Name, Does: b.command, URL: b.URL}}
 	found := &report.Bisection{Bisection: bisect.Bisection{Commits: commits}, Good: b.good.Commit, Bad: b.bad.Commit}
 	doc.Bisection = found
-	if err := b.compare(ctx, o, doc, b.good.Name, b.bad.Name, 0); err != nil {
+	if err := b.against(ctx, o, doc, b.good.Name, b.bad.Name, 0); err != nil {
 		return err
 	}
 	ratios, differ := decided(doc)
 	if !differ {
+		doc.SettleBy(b.settles(doc))
 		return nil
 	}
 	rounds := bisect.Rounds(ratios)
@@ -185,7 +186,7 @@ func (b *bisectFlags) look(found *report.Bisection, commit int, ratios []float64
 // measure compares a commit with the good revision.
 func (b *bisectFlags) measure(ctx context.Context, o experiment.Options, commit string, rounds int) ([]float64, error) {
 	doc := newDocument("bisect")
-	if err := b.compare(ctx, o, doc, b.good.Name, commit, rounds); err != nil {
+	if err := b.against(ctx, o, doc, b.good.Name, commit, rounds); err != nil {
 		return nil, err
 	}
 	if err := succeeded(doc); err != nil {
@@ -207,7 +208,7 @@ func (b *bisectFlags) confirm(ctx context.Context, o experiment.Options, doc *re
 	}
 	fmt.Fprintf(b.Err, "bisect: comparing %.7s with its parent\n", culprit.Hash)
 	confirming := newDocument("bisect")
-	if err := b.compare(ctx, o, confirming, short(culprit)+"~1", short(culprit), 0); err != nil {
+	if err := b.against(ctx, o, confirming, short(culprit)+"~1", short(culprit), 0); err != nil {
 		return err
 	}
 	for _, c := range confirming.Comparisons {
@@ -218,8 +219,8 @@ func (b *bisectFlags) confirm(ctx context.Context, o experiment.Options, doc *re
 	return nil
 }
 
-// compare compares two revisions, in so many rounds; 0: until it is decided.
-func (b *bisectFlags) compare(ctx context.Context, o experiment.Options, doc *report.Document, base, other string, rounds int) error {
+// against compares two revisions, in so many rounds; 0: until it is decided.
+func (b *bisectFlags) against(ctx context.Context, o experiment.Options, doc *report.Document, base, other string, rounds int) error {
 	c := b.comparing(base, other)
 	e, err := c.experiment(c.arms([]string{b.command}))
 	if err != nil {
