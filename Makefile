@@ -6,8 +6,9 @@ ENGINE   ?= docker
 IMAGE    ?= contend:dev
 OUT      ?= contend
 KUBE     ?= Kubernetes
-# As in the Dockerfile, which says why.
-FLAGS    := -trimpath -tags=grpcnotrace -ldflags="-s -w"
+# Without the symbols, and with the flags that deploy/flags prints.
+GO       := flags=$$(deploy/flags) && CGO_ENABLED=0 go
+FLAGS    := $$flags -ldflags="-s -w"
 COMPOSE  := deploy/compose
 SECRETS  := $(COMPOSE)/secrets
 
@@ -20,7 +21,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 build: ## the program, ./contend
-	CGO_ENABLED=0 go build $(FLAGS) -o $(OUT) ./cmd/contend
+	$(GO) build $(FLAGS) -o $(OUT) ./cmd/contend
 
 test: ## all tests; CI=true makes a missing real component a failure
 	set -e; for module in $(BOTH); do go -C $$module test $(PKG); done
@@ -49,7 +50,7 @@ golden: ## write the golden files anew
 	go test ./report ./experiment ./internal/cli -update
 
 lab: ## rerun the published experiments, or LAB="ID --profile standard"
-	CGO_ENABLED=0 go run $(FLAGS) ./cmd/contend lab $(LAB)
+	$(GO) run $(FLAGS) ./cmd/contend lab $(LAB)
 
 image: engine ## the container image, after its tests
 	@! $(ENGINE) --version | grep -qi '^docker version' || $(ENGINE) buildx version >/dev/null 2>&1 || \
