@@ -30,7 +30,8 @@ const (
 	linking   = "linking"
 	constants = "types, strings, constants"
 	small     = "others"
-	least     = 0.25 // MB or seconds that make a row
+
+	leastMegabytes, leastSeconds = 0.25, 1.95 // either makes a row
 )
 
 func main() {
@@ -173,7 +174,7 @@ func (t table) write(w io.Writer) error {
 	var sum row
 	for module, r := range maps.Clone(t.rows) {
 		sum = row{sum.megabytes + r.megabytes, sum.seconds + r.seconds}
-		if r.megabytes < least && r.seconds < least {
+		if r.megabytes < leastMegabytes && r.seconds < leastSeconds {
 			t.add(small, r)
 			delete(t.rows, module)
 		}
