@@ -162,6 +162,9 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 	p.clear()
 	aborted, _ := errors.AsType[*load.Abort](err)
 	if err != nil && (aborted == nil || cell.Result == nil) {
+		if r.Command != "" {
+			doc.Arms = []report.Arm{{Name: "server", Does: r.Command, URL: name}}
+		}
 		return a.unmeasured(ctx, doc, &r.views, failed(err))
 	}
 	cell.Plan.AllowErrors(expect.AllowedErrors(r.Expect, cell.Planned))
