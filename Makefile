@@ -6,8 +6,9 @@ ENGINE   ?= docker
 IMAGE    ?= contend:dev
 OUT      ?= contend
 KUBE     ?= Kubernetes
-# As in the Dockerfile, which says why.
-FLAGS    := -trimpath -tags=grpcnotrace -ldflags="-s -w"
+# Without the symbols, and with the flags that deploy/flags prints.
+GO       := flags=$$(deploy/flags) && CGO_ENABLED=0 go
+FLAGS    := $$flags -ldflags="-s -w"
 # Where releases are, as in github.com/OWNER/contend; without it `make release` is a dry run.
 REPOSITORY :=
 NOWHERE  := example.org/nobody/contend
@@ -25,7 +26,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 build: ## the program, ./contend
-	CGO_ENABLED=0 go build $(FLAGS) -o $(OUT) ./cmd/contend
+	$(GO) build $(FLAGS) -o $(OUT) ./cmd/contend
 
 test: ## all tests; CI=true makes a missing real component a failure
 	set -e; for module in $(BOTH); do go -C $$module test $(PKG); done
@@ -54,7 +55,7 @@ golden: ## write the golden files anew
 	go test ./report ./experiment ./internal/cli -update
 
 lab: ## rerun the published experiments, or LAB="ID --profile standard"
-	CGO_ENABLED=0 go run $(FLAGS) ./cmd/contend lab $(LAB)
+	$(GO) run $(FLAGS) ./cmd/contend lab $(LAB)
 
 image: engine ## the container image, after its tests
 	@! $(ENGINE) --version | grep -qi '^docker version' || $(ENGINE) buildx version >/dev/null 2>&1 || \
@@ -69,7 +70,7 @@ release: ## all of a release, in dist/; a dry run without REPOSITORY=github.com/
 	CGO_ENABLED=0 go -C deploy build -trimpath -tags=grpcnotrace -o ../dist/tools/release ./release
 	CGO_ENABLED=0 go -C deploy build -trimpath -modfile=release/goreleaser.mod -o ../dist/tools/goreleaser github.com/goreleaser/goreleaser/v2
 	go mod download
-	set -e; export GOPROXY=off GOFLAGS= SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) MADE=$$(git log -1 --format=%cI) HOLDS=dist/manual \
+	set -e; flags=$$(deploy/flags); export GOPROXY=off GOFLAGS="$$flags" SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) MADE=$$(git log -1 --format=%cI) HOLDS=dist/manual \
 		REPOSITORY=$(or $(REPOSITORY),$(NOWHERE)) OWNER=$(word 2,$(subst /, ,$(or $(REPOSITORY),$(NOWHERE)))); \
 	dist/tools/release manual $$HOLDS; \
 	sed "s,REPOSITORY,$$REPOSITORY,g; s,OWNER,$$OWNER,g" deploy/release/install.md >dist/install.md; \

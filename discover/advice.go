@@ -13,40 +13,41 @@ import (
 	"strings"
 
 	"contend/failure"
+	"contend/internal/lazyregexp"
 	"contend/subject"
 )
 
 // A cause is why a program is no server, by what it wrote last.
 type cause struct {
-	sign *regexp.Regexp
+	sign func() *regexp.Regexp
 	say  func(found []string) string // what to do; "": it does not apply
 }
 
 // causes are the known ones: the first that applies.
 var causes = []cause{
-	{regexp.MustCompile(`(?is)^.*refused.*$`), needsAnother},
-	{regexp.MustCompile(`(?:Cannot find module|can't open file|Unable to access jarfile) ["']?([^\s"']*[/.][^\s"']*)`), func(found []string) string {
+	{lazyregexp.New(`(?is)^.*refused.*$`), needsAnother},
+	{lazyregexp.New(`(?:Cannot find module|can't open file|Unable to access jarfile) ["']?([^\s"']*[/.][^\s"']*)`), func(found []string) string {
 		return "check the path " + found[1] + ", which counts from the folder where contend was started, or from its --dir"
 	}},
-	{regexp.MustCompile(`(?:No module named|Cannot find module) ["']([^"']+)["']`), func(found []string) string {
+	{lazyregexp.New(`(?:No module named|Cannot find module) ["']([^"']+)["']`), func(found []string) string {
 		return "install " + found[1] + ", which the program needs, or start it with the environment that has it"
 	}},
-	{regexp.MustCompile(`(?i)read-only file system|EROFS`), func([]string) string {
+	{lazyregexp.New(`(?i)read-only file system|EROFS`), func([]string) string {
 		return "start the program in a folder that it can write to: --dir FOLDER"
 	}},
-	{regexp.MustCompile(`(?i)exec format error`), func([]string) string {
+	{lazyregexp.New(`(?i)exec format error`), func([]string) string {
 		return "begin the file with a line such as #!/bin/sh, or name what runs it, as in 'python3 server.py'"
 	}},
-	{regexp.MustCompile(`(?i)(?:address already in use|EADDRINUSE)`), func([]string) string {
+	{lazyregexp.New(`(?i)(?:address already in use|EADDRINUSE)`), func([]string) string {
 		return "end the program that has this port on all addresses (ss -ltnp shows it), or have the server listen at another"
 	}},
-	{regexp.MustCompile(`(?i)(?:permission denied|EACCES).*?:(\d{1,3})\b|:(\d{1,3})\b.*(?:permission denied|EACCES)`), func([]string) string {
+	{lazyregexp.New(`(?i)(?:permission denied|EACCES).*?:(\d{1,3})\b|:(\d{1,3})\b.*(?:permission denied|EACCES)`), func([]string) string {
 		return "have the server listen at a port from 1024 on, or run contend as a user who may use this one"
 	}},
-	{regexp.MustCompile(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z][A-Z0-9]{4,})\b["'` + "`" + `]?(?: environment variable| env var)?,? (?:is |was |must be |has to be )?(?:not set|unset|required|missing|undefined|empty|set)\b`), func(found []string) string {
+	{lazyregexp.New(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z][A-Z0-9]{4,})\b["'` + "`" + `]?(?: environment variable| env var)?,? (?:is |was |must be |has to be )?(?:not set|unset|required|missing|undefined|empty|set)\b`), func(found []string) string {
 		return fmt.Sprintf("give the server the variable that it wants: --env %s=VALUE", found[1])
 	}},
-	{regexp.MustCompile(`(?im)^\W*usage\b`), func([]string) string {
+	{lazyregexp.New(`(?im)^\W*usage\b`), func([]string) string {
 		return "give the program the arguments that it wants, in quotes, as in './server -listen {{addr}}'"
 	}},
 }
@@ -59,15 +60,15 @@ var services = map[string]string{
 
 // place is an address of a server in a text, the port apart, and refusal a line about a connection.
 var (
-	place   = regexp.MustCompile(`([\w.-]+|\[[0-9a-fA-F:]+\])(?::|", port |['"], )(\d{2,5})\b`)
-	refusal = regexp.MustCompile(`(?i).*refused.*`)
+	place   = lazyregexp.New(`([\w.-]+|\[[0-9a-fA-F:]+\])(?::|", port |['"], )(\d{2,5})\b`)
+	refusal = lazyregexp.New(`(?i).*refused.*`)
 )
 
 // needsAnother says which server a program lacks that was refused a connection; "": the text does not say.
 func needsAnother(text []string) string {
-	found := place.FindAllStringSubmatch(strings.Join(refusal.FindAllString(text[0], -1), " "), -1)
+	found := place().FindAllStringSubmatch(strings.Join(refusal().FindAllString(text[0], -1), " "), -1)
 	if found == nil { // a line before it may say, as in Python
-		found = slices.DeleteFunc(place.FindAllStringSubmatch(text[0], -1), func(at []string) bool { return services[at[2]] == "" })
+		found = slices.DeleteFunc(place().FindAllStringSubmatch(text[0], -1), func(at []string) bool { return services[at[2]] == "" })
 	}
 	if len(found) == 0 {
 		return ""
@@ -100,7 +101,7 @@ func explained(err error, command []string) error {
 	}
 	last := strings.Join(f.LastWords, "\n")
 	for _, c := range causes {
-		if found := c.sign.FindStringSubmatch(last); found != nil && c.say(found) != "" {
+		if found := c.sign().FindStringSubmatch(last); found != nil && c.say(found) != "" {
 			facts.Advice = c.say(found)
 			break
 		}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"contend/failure"
 )
 
 // A Choice is what several servers are asked for alike.
@@ -26,6 +28,10 @@ func Choose(servers []*Server, number int) (Choice, error) {
 	for i, s := range servers {
 		var err error
 		ports[i], err = s.port(number)
+		if f, is := failure.Of(err); is && len(servers) > 1 {
+			f.Arm = s.Name
+			err = failure.With(err, f)
+		}
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -83,7 +89,9 @@ func (p Port) driven(s *Server) (Port, error) {
 	if p.Scheme != "" {
 		return p, nil
 	}
-	return p, fmt.Errorf("%s %v: contend drives HTTP, gRPC and WebSocket, and bytes over TCP (tcp://{{addr}} as the URL, --data BYTES --until BYTES)", s.Name, s)
+	const advice = "name the URL of a port where it speaks HTTP, gRPC or WebSocket, or drive bytes over TCP: tcp://{{addr}} as the URL, --data BYTES and --until BYTES"
+	return p, failure.With(fmt.Errorf("%s %v: contend drives HTTP, gRPC and WebSocket, and bytes over TCP", s.Name, s),
+		failure.Failure{Server: "server", Kind: failure.NotDriven, Cause: "it " + s.String(), Advice: advice})
 }
 
 // host is that of the URL: localhost and the port if all that were not told one insist on the same, else {{addr}}, under

@@ -3,6 +3,7 @@ package discover
 import (
 	"testing"
 
+	"contend/failure"
 	"contend/internal/testenv"
 )
 
@@ -52,6 +53,7 @@ func TestChoose(t *testing.T) {
 		"several":         {ports{at(80, root), at(81, root)}, nil, 0, Choice{}, "A listens on port 80 (HTTP) and port 81 (HTTP): choose one with --port, as in --port 80"},
 		"none like that":  {ports{at(80, root)}, nil, 82, Choice{}, "--port is 82, but A listens on port 80 (HTTP)"},
 		"not HTTP":        {ports{at(6379, redis)}, nil, 0, Choice{}, "A listens on port 6379 (RESP): contend drives HTTP"},
+		"neither":         {ports{at(6379, redis)}, ports{at(6380, redis)}, 0, Choice{}, "B listens on port 6380 (RESP): contend drives HTTP"},
 		"unlike":          {ports{at(80, root)}, ports{at(80, secure)}, 0, Choice{}, "A speaks HTTP, but B HTTPS"},
 		"another at each": {ports{given, at(70, redis)}, nil, 0, Choice{}, "the port differs between servers or starts"},
 		"a health page":   {ports{at(80, page("/health", "/ready"))}, nil, 0, Choice{URL: "http://localhost:80/health", Also: "also there: /ready; not / (404)"}, ""},
@@ -67,6 +69,14 @@ func TestChoose(t *testing.T) {
 		got, err := Choose(servers, tt.port)
 		if tt.says != "" {
 			testenv.Says(t, err, tt.says)
+			var kind failure.Kind
+			arm := ""
+			if f, failed := failure.Of(err); failed {
+				kind, arm = f.Kind, f.Arm
+			}
+			if (name == "not HTTP" || name == "neither") != (kind == failure.NotDriven) || (name == "neither") != (arm == "A") {
+				t.Errorf("%s: a failure of kind %q of %q", name, kind, arm)
+			}
 		} else if err != nil || got != tt.want {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, tt.want)
 		}

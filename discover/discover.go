@@ -65,12 +65,20 @@ func Look(ctx context.Context, cfg subject.Config, r Request) (_ *Server, err er
 	found := &Server{Name: cmp.Or(cfg.Name, cfg.Command[0])}
 	if s.Told() {
 		found.Ports = []Port{{Told: true, Service: serviceAt(ctx, s.Addr(""), r)}}
-		return found, cmp.Or(ctx.Err(), explained(s.Err(), cfg.Command))
+	} else {
+		for _, place := range s.Listening() {
+			known := func(p Port) bool { return p.Number == int(place.Port()) }
+			if at := place.Reached(ctx); at != "" && !slices.ContainsFunc(found.Ports, known) {
+				found.Ports = append(found.Ports, Port{Number: int(place.Port()), Fixed: place.Fixed, Service: serviceAt(ctx, at, r)})
+			}
+		}
 	}
-	for _, place := range s.Listening() {
-		known := func(p Port) bool { return p.Number == int(place.Port()) }
-		if at := place.Reached(ctx); at != "" && !slices.ContainsFunc(found.Ports, known) {
-			found.Ports = append(found.Ports, Port{Number: int(place.Port()), Fixed: place.Fixed, Service: serviceAt(ctx, at, r)})
+	driven := func(p Port) bool { return p.Scheme != "" }
+	if !slices.ContainsFunc(found.Ports, driven) && len(s.Listening()) == 0 { // a request ended it
+		select {
+		case <-s.Done():
+		case <-time.After(patience):
+		case <-ctx.Done():
 		}
 	}
 	return found, cmp.Or(ctx.Err(), explained(s.Err(), cfg.Command))

@@ -21,6 +21,9 @@ func TestCommentsArePlain(t *testing.T) {
 	not := regexp.MustCompile(`(?i)\b(` + strings.Join(terms[plain].Not, "|") + `)s?\b`)
 	comments := 0
 	err := filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
+		if path == "../.build" { // deploy/flags has copies of others' code there
+			return filepath.SkipDir
+		}
 		if err != nil || filepath.Ext(path) != ".go" {
 			return err
 		}

@@ -1,8 +1,9 @@
 package docs
 
 import (
-	"regexp"
 	"strings"
+
+	"contend/internal/lazyregexp"
 )
 
 // A Kind says what a Block is.
@@ -34,9 +35,9 @@ type section struct {
 }
 
 var (
-	headingForm = regexp.MustCompile(`^(#+) (.*)$`)
-	itemForm    = regexp.MustCompile(`^(?:[*-]|\d+\.) +(.*)$`)
-	ruleForm    = regexp.MustCompile(`^[-: ]+$`)
+	headingForm = lazyregexp.New(`^(#+) (.*)$`)
+	itemForm    = lazyregexp.New(`^(?:[*-]|\d+\.) +(.*)$`)
+	ruleForm    = lazyregexp.New(`^[-: ]+$`)
 )
 
 // parse reads the Markdown that our pages use.
@@ -45,7 +46,7 @@ func parse(text string) []section {
 	current := &section{}
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); {
-		if m := headingForm.FindStringSubmatch(lines[i]); m != nil {
+		if m := headingForm().FindStringSubmatch(lines[i]); m != nil {
 			sections = append(sections, section{heading: plain(m[2]), level: len(m[1])})
 			current = &sections[len(sections)-1]
 			i++
@@ -76,7 +77,7 @@ func block(lines []string) (Block, int) {
 		return tableBlock(lines[:n]), n
 	}
 	kind, head := Paragraph, first
-	if m := itemForm.FindStringSubmatch(first); m != nil {
+	if m := itemForm().FindStringSubmatch(first); m != nil {
 		kind, head = Item, m[1]
 	}
 	n := 1 + length(lines[1:], continues)
@@ -98,7 +99,7 @@ func length(lines []string, is func(string) bool) int {
 // continues reports whether a line goes on with a paragraph or an item.
 func continues(line string) bool {
 	return strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "```") &&
-		!headingForm.MatchString(line) && !itemForm.MatchString(line)
+		!headingForm().MatchString(line) && !itemForm().MatchString(line)
 }
 
 // codeBlock reads indented lines, with the empty ones between them.
@@ -117,7 +118,7 @@ func tableBlock(lines []string) Block {
 	var marks [][]string
 	for i, line := range lines {
 		cells := cells(line)
-		if i == 1 && ruleForm.MatchString(strings.Join(cells, "")) {
+		if i == 1 && ruleForm().MatchString(strings.Join(cells, "")) {
 			continue
 		}
 		if i > 0 {
@@ -155,21 +156,21 @@ func cells(line string) []string {
 }
 
 var (
-	link     = regexp.MustCompile(`\[([^\]]*)\]\(([^)]*)\)`)
-	emphasis = regexp.MustCompile(`(^|[\s(])\*([^\s*](?:[^*]*[^\s*])?)\*`)
+	link     = lazyregexp.New(`\[([^\]]*)\]\(([^)]*)\)`)
+	emphasis = lazyregexp.New(`(^|[\s(])\*([^\s*](?:[^*]*[^\s*])?)\*`)
 )
 
 // plain takes the markup out of a line: the text of links, and of what is
 // bold, emphasised or code, which may hold any sign.
 func plain(marked string) string {
 	var codes []string
-	text := code.ReplaceAllStringFunc(marked, func(span string) string {
+	text := code().ReplaceAllStringFunc(marked, func(span string) string {
 		codes = append(codes, strings.Trim(span, "`"))
 		return "\x00"
 	})
-	text = link.ReplaceAllString(text, "$1")
-	text = bold.ReplaceAllString(text, "$1")
-	text = emphasis.ReplaceAllString(text, "$1$2")
+	text = link().ReplaceAllString(text, "$1")
+	text = bold().ReplaceAllString(text, "$1")
+	text = emphasis().ReplaceAllString(text, "$1$2")
 	for _, span := range codes {
 		text = strings.Replace(text, "\x00", span, 1)
 	}

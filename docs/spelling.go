@@ -2,10 +2,10 @@ package docs
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
+	"contend/internal/lazyregexp"
 	"contend/setting"
 )
 
@@ -41,12 +41,12 @@ func similar(a, b string) bool {
 func normal(term string) string {
 	term = strings.ToLower(term)
 	if strings.Contains(term, "%") {
-		term = percentage.ReplaceAllString(term, "n%")
+		term = percentage().ReplaceAllString(term, "n%")
 	}
 	return cmp.Or(strings.Join(strings.Fields(spelled.Replace(term)), " "), strings.TrimSpace(term))
 }
 
-var percentage = regexp.MustCompile(`\d+(\.\d+)? ?%`)
+var percentage = lazyregexp.New(`\d+(\.\d+)? ?%`)
 
 // Replacers build a tree at their first use, which takes longer than using it.
 var (

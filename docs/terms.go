@@ -1,9 +1,10 @@
 package docs
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"contend/internal/lazyregexp"
 )
 
 // The columns of the tables in terminology.md.
@@ -72,7 +73,7 @@ func listed(cell string) []string {
 
 // source reads what ends in a link to a section.
 func source(marked string) (text, page, section string) {
-	m := link.FindStringSubmatch(marked)
+	m := link().FindStringSubmatch(marked)
 	if m == nil {
 		return plain(marked), "", ""
 	}
@@ -135,14 +136,14 @@ func (s section) terms(page string) []Term {
 	return list
 }
 
-var sentence = regexp.MustCompile(`^.*?[.:?!](?: |$)`)
+var sentence = lazyregexp.New(`^.*?[.:?!](?: |$)`)
 
 // opening is the first sentence of a text, with the next one where it is only a title.
 func opening(text string) string {
 	const title = 8 // words
-	first := sentence.FindString(text)
+	first := sentence().FindString(text)
 	if len(strings.Fields(first)) <= title {
-		first += sentence.FindString(text[len(first):])
+		first += sentence().FindString(text[len(first):])
 	}
 	if first = strings.TrimSpace(first); first != "" {
 		return first
@@ -160,11 +161,11 @@ func ofHeading(heading string) []string {
 	return append([]string{heading}, words...)
 }
 
-var bold = regexp.MustCompile(`\*\*(.+?)\*\*`)
+var bold = lazyregexp.New(`\*\*(.+?)\*\*`)
 
 func ofBold(marked string) []string {
 	var names []string
-	for _, found := range bold.FindAllStringSubmatch(marked, -1) {
+	for _, found := range bold().FindAllStringSubmatch(marked, -1) {
 		names = append(names, strings.TrimSuffix(plain(found[1]), "."))
 	}
 	return names
@@ -212,14 +213,14 @@ var (
 	glossary    = []string{"term", "figure", "looks for"}
 )
 
-var code = regexp.MustCompile("`([^`]+)`")
+var code = lazyregexp.New("`([^`]+)`")
 
 // named returns the terms that the first cell of a row names: what is code in
 // it and, in a glossary, all that it lists.
 func named(header, cell string) []string {
 	var terms []string
 	if !slices.Contains(glossary, strings.ToLower(plain(header))) {
-		for _, found := range code.FindAllStringSubmatch(cell, -1) {
+		for _, found := range code().FindAllStringSubmatch(cell, -1) {
 			terms = append(terms, expand(found[1])...)
 		}
 		return terms
@@ -230,11 +231,11 @@ func named(header, cell string) []string {
 	return terms
 }
 
-var braces = regexp.MustCompile(`^(.*?)\{([^{}]*,[^{}]*)\}(.*)$`)
+var braces = lazyregexp.New(`^(.*?)\{([^{}]*,[^{}]*)\}(.*)$`)
 
 // expand turns response_{p50,p99}_ns into response_p50_ns and response_p99_ns.
 func expand(term string) []string {
-	m := braces.FindStringSubmatch(term)
+	m := braces().FindStringSubmatch(term)
 	if m == nil {
 		return []string{term}
 	}

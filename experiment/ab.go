@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/internal/lazyregexp"
 	"contend/internal/unit"
 	"contend/load"
 	"contend/report"
@@ -171,12 +172,12 @@ func lastLine(out []byte) string {
 }
 
 var (
-	abPerSec   = regexp.MustCompile(`Requests per second: +([\d.]+)`)
-	abMean     = regexp.MustCompile(`Time per request: +([\d.]+) \[ms\] \(mean\)`)
-	abComplete = regexp.MustCompile(`Complete requests: +(\d+)`)
-	abFailed   = regexp.MustCompile(`Failed requests: +(\d+)`)
-	abNon2xx   = regexp.MustCompile(`Non-2xx responses: +(\d+)`)
-	abP99      = regexp.MustCompile(`(?m)^99,([\d.]+)`)
+	abPerSec   = lazyregexp.New(`Requests per second: +([\d.]+)`)
+	abMean     = lazyregexp.New(`Time per request: +([\d.]+) \[ms\] \(mean\)`)
+	abComplete = lazyregexp.New(`Complete requests: +(\d+)`)
+	abFailed   = lazyregexp.New(`Failed requests: +(\d+)`)
+	abNon2xx   = lazyregexp.New(`Non-2xx responses: +(\d+)`)
+	abP99      = lazyregexp.New(`(?m)^99,([\d.]+)`)
 )
 
 // readAB reads ab's report, and the 99th percentile from the file of its -e:
@@ -187,10 +188,10 @@ func readAB(text, csv string) (clientRun, error) {
 		return clientRun{}, fmt.Errorf("ab: %w", err)
 	}
 	var missing error
-	number := func(form *regexp.Regexp, text string) float64 {
-		found := form.FindStringSubmatch(text)
+	number := func(form func() *regexp.Regexp, text string) float64 {
+		found := form().FindStringSubmatch(text)
 		if found == nil {
-			missing = fmt.Errorf("ab: its report does not say %s", form)
+			missing = fmt.Errorf("ab: its report does not say %s", form())
 			return 0
 		}
 		x, _ := strconv.ParseFloat(found[1], 64)
@@ -200,7 +201,7 @@ func readAB(text, csv string) (clientRun, error) {
 		perSec: number(abPerSec, text), mean: number(abMean, text), p99: number(abP99, string(percentiles)),
 		completed: int64(number(abComplete, text)), failed: int64(number(abFailed, text)),
 	}
-	if abNon2xx.MatchString(text) {
+	if abNon2xx().MatchString(text) {
 		run.failed += int64(number(abNon2xx, text))
 	}
 	return run, missing

@@ -6,20 +6,22 @@ import (
 	"maps"
 	"net"
 	neturl "net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"contend/internal/lazyregexp"
 	"contend/protocol"
 	"contend/subject"
 )
 
 // atPort finds {{port}} where a URL has its port; at other places it may be a column of rows.
-var atPort = regexp.MustCompile(`^([^/?#]*//[^/?#]*:)\{\{port\}\}`)
+var atPort = lazyregexp.New(`^([^/?#]*//[^/?#]*:)\{\{port\}\}`)
 
 // addressed reports whether a URL has a place for the address that a subject is given.
-func addressed(url string) bool { return strings.Contains(url, "{{addr}}") || atPort.MatchString(url) }
+func addressed(url string) bool {
+	return strings.Contains(url, "{{addr}}") || atPort().MatchString(url)
+}
 
 // at returns the URL with {{addr}} replaced by the address and {{port}} by its port, or,
 // if the port is fixed, with the address instead of the URL's own.
@@ -30,7 +32,7 @@ func (s started) at(url string) string {
 		}
 	}
 	_, port, _ := net.SplitHostPort(s.addr) // it is one
-	return atPort.ReplaceAllString(strings.ReplaceAll(url, "{{addr}}", s.addr), "${1}"+port)
+	return atPort().ReplaceAllString(strings.ReplaceAll(url, "{{addr}}", s.addr), "${1}"+port)
 }
 
 // fixedPort returns the port of a URL on the loopback that has no {{addr}} and no

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/internal/lazyregexp"
 	"contend/protocol"
 	"contend/report"
 	"contend/subject"
@@ -309,13 +309,13 @@ func (s Subject) env(setup trial.Setup) []string {
 // Assigned takes the NAME=VALUE words off the begin of a command: they are of its environment, as in a shell.
 func Assigned(words []string) (env, command []string) {
 	n := 0
-	for n < len(words) && assignment.MatchString(words[n]) {
+	for n < len(words) && assignment().MatchString(words[n]) {
 		n++
 	}
 	return words[:n:n], words[n:]
 }
 
-var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+var assignment = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 // SplitWords splits a command at white space; single and double quotes group,
 // and nothing else is special. An error says that a quote is not closed.

@@ -15,8 +15,8 @@ import (
 // target checks the fields of a target at their places; any may be unset.
 func (v *validator) target(path string, t protocol.Target) {
 	if t.Get("rows") == "" {
-		for _, found := range subject.InBraces(atPort.ReplaceAllString(t.URL(), "$1")) {
-			if !urlPlaceholder.MatchString(found) {
+		for _, found := range subject.InBraces(atPort().ReplaceAllString(t.URL(), "$1")) {
+			if !urlPlaceholder().MatchString(found) {
 				v.add(path+".url", "has the placeholder %s; expected {{addr}}, {{port}} as the port, the values of docs/data-and-checks.md, and (with rows) names of columns", found)
 			}
 		}

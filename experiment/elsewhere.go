@@ -33,7 +33,7 @@ func (s Subject) Elsewhere() string {
 // elsewhere checks what is asked of a worker: a name alone.
 func (c *subjectCheck) elsewhere() {
 	name := c.Elsewhere()
-	if !nameForm.MatchString(name[strings.LastIndexByte(name, '/')+1:]) {
+	if !nameForm().MatchString(name[strings.LastIndexByte(name, '/')+1:]) {
 		c.add("command", "is %q; expected %sNAME or %sWORKER/NAME, of a worker with --subjects", c.Command, ofWorker, ofWorker)
 	}
 	rest := c.Subject

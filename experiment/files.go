@@ -2,13 +2,14 @@ package experiment
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"contend/internal/lazyregexp"
 )
 
 // generated matches {{text SIZE}}; a kB is 1000 bytes.
-var generated = regexp.MustCompile(`\{\{text (\d+)(B|kB|MB)\}\}`)
+var generated = lazyregexp.New(`\{\{text (\d+)(B|kB|MB)\}\}`)
 
 const maxText = 64_000_000
 
@@ -19,7 +20,7 @@ func (s Subject) files() map[string]string {
 	}
 	files := map[string]string{}
 	for name, content := range s.Files {
-		files[name] = generated.ReplaceAllStringFunc(content, func(found string) string {
+		files[name] = generated().ReplaceAllStringFunc(content, func(found string) string {
 			size, _ := textSize(found)
 			return text(size)
 		})
@@ -29,7 +30,7 @@ func (s Subject) files() map[string]string {
 
 // textSize returns the bytes that a {{text SIZE}} asks for.
 func textSize(placeholder string) (int, error) {
-	parts := generated.FindStringSubmatch(placeholder)
+	parts := generated().FindStringSubmatch(placeholder)
 	n, err := strconv.Atoi(parts[1])
 	n *= map[string]int{"B": 1, "kB": 1000, "MB": 1_000_000}[parts[2]]
 	if err != nil || n < 0 || n > maxText {

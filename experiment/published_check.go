@@ -2,16 +2,16 @@ package experiment
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"contend/internal/lazyregexp"
 	"contend/metric"
 )
 
 // figureForm is how figures are named that are no metrics.
-var figureForm = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+var figureForm = lazyregexp.New(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
 // published checks a table of published figures.
 func (v *validator) published(path string, p Published) {
@@ -77,7 +77,7 @@ func (v *validator) extra(path string, p Published) {
 	for i, name := range p.Extra {
 		at := fmt.Sprintf("%s.extra[%d]", path, i)
 		switch {
-		case !figureForm.MatchString(name):
+		case !figureForm().MatchString(name):
 			v.add(at, "is %q; expected lower-case letters and digits joined by _, as in allocs_per_op", name)
 		case isOurs(name):
 			v.add(at, "is %q, which can be a column without being named here", name)

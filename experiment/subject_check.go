@@ -9,12 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"contend/internal/lazyregexp"
 	"contend/setting"
 	"contend/subject"
 )
 
 func (v *validator) subject(path, name string, s Subject) {
-	if !nameForm.MatchString(name) {
+	if !nameForm().MatchString(name) {
 		v.addSentence(path, "the name is %q; %s", name, nameAllowed)
 	}
 	if s.Command+s.Serve+s.URL == "" && !v.anyUnread("command", "serve", "url") {
@@ -88,14 +89,14 @@ func (c *subjectCheck) kinds() {
 
 // What only a shell understands, outside of quotes: what comes between commands, and before files.
 var (
-	inQuotes  = regexp.MustCompile(`'[^']*'|"[^"]*"`)
-	shellWord = regexp.MustCompile(`^(?:&&?|\|\|?|[0-9&]?>.*|<.*)$|^[^;]*;$`)
+	inQuotes  = lazyregexp.New(`'[^']*'|"[^"]*"`)
+	shellWord = lazyregexp.New(`^(?:&&?|\|\|?|[0-9&]?>.*|<.*)$|^[^;]*;$`)
 )
 
 // shellSign is the first sign of a shell in a command; "": none.
 func shellSign(command string) string {
-	words := strings.Fields(inQuotes.ReplaceAllString(command, "q"))
-	i := slices.IndexFunc(words, shellWord.MatchString)
+	words := strings.Fields(inQuotes().ReplaceAllString(command, "q"))
+	i := slices.IndexFunc(words, shellWord().MatchString)
 	if i < 0 {
 		return ""
 	}
@@ -139,12 +140,12 @@ func (c *subjectCheck) file(at, name string) {
 		c.addSentence(at, "the path must stay below {{dir}}")
 	}
 	content := strings.ReplaceAll(c.Files[name], "{{dir}}", "")
-	for _, found := range generated.FindAllString(content, -1) {
+	for _, found := range generated().FindAllString(content, -1) {
 		if _, err := textSize(found); err != nil {
 			c.addSentence(at, "%v", err)
 		}
 	}
-	c.placeholders(at, generated.ReplaceAllString(content, ""), "{{dir}}", "{{text SIZE}}")
+	c.placeholders(at, generated().ReplaceAllString(content, ""), "{{dir}}", "{{text SIZE}}")
 }
 
 // withoutDir leaves out {{dir}}, which a subject with files has.
@@ -162,4 +163,4 @@ func (c *subjectCheck) placeholders(field, text string, others ...string) {
 	}
 }
 
-var urlPlaceholder = regexp.MustCompile(`^\{\{ *(addr|vu|iteration|row|uuid|random .*|".*") *\}\}$`)
+var urlPlaceholder = lazyregexp.New(`^\{\{ *(addr|vu|iteration|row|uuid|random .*|".*") *\}\}$`)

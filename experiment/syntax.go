@@ -2,12 +2,12 @@ package experiment
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
+	"contend/internal/lazyregexp"
 	"contend/setting"
 )
 
@@ -61,12 +61,12 @@ func (m *mistakes) syntax(err error, text string) {
 }
 
 // secondColon is a line with a field in the value of a field.
-var secondColon = regexp.MustCompile(`^\s*(- )?[^\s"'#:][^:#]*: +[^"'\[{|>#][^#]*: `)
+var secondColon = lazyregexp.New(`^\s*(- )?[^\s"'#:][^:#]*: +[^"'\[{|>#][^#]*: `)
 
 // furtherIn is the place of a field within the value of another field, and why: the parser names
 // that value, even if the field is on the next line, indented further.
 func furtherIn(at setting.Place, lines []string) (setting.Place, string) {
-	if secondColon.MatchString(lines[at.Line-1] + " ") {
+	if secondColon().MatchString(lines[at.Line-1] + " ") {
 		return at, "the value contains a colon and a blank, which only follow the name of a field; expected the value in quotes"
 	}
 	for n := at.Line; n < len(lines); n++ {

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"contend/expect"
 	"contend/guard"
+	"contend/internal/lazyregexp"
 	"contend/metric"
 )
 
@@ -48,8 +48,8 @@ type validator struct {
 }
 
 var (
-	idForm   = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	idForm   = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	nameForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 )
 
 const nameAllowed = "expected letters and digits with . _ - between them"
@@ -58,7 +58,7 @@ func (v *validator) head() {
 	f := v.file
 	if f.ID == "" {
 		v.missing("id", "lower-case letters, digits and hyphens, as in orders-lock")
-	} else if !idForm.MatchString(f.ID) {
+	} else if !idForm().MatchString(f.ID) {
 		v.add("id", "is %q; expected lower-case letters and digits, with single hyphens between them", f.ID)
 	}
 	if f.Title == "" {
@@ -76,7 +76,7 @@ func (v *validator) partNames() {
 		switch {
 		case p.Name == "" && len(v.file.Parts) > 1:
 			v.missing(path, "a file with several parts must name them")
-		case p.Name != "" && !nameForm.MatchString(p.Name):
+		case p.Name != "" && !nameForm().MatchString(p.Name):
 			v.add(path, "is %q; %s", p.Name, nameAllowed)
 		case seen[p.Name]:
 			v.add(path, "is %q, as an earlier part is called", p.Name)
@@ -104,7 +104,7 @@ func (v *validator) setup(prefix string, s Setup) {
 }
 
 func (v *validator) arm(path, name string, a Arm) {
-	if !nameForm.MatchString(name) {
+	if !nameForm().MatchString(name) {
 		v.addSentence(path, "the name is %q; %s", name, nameAllowed)
 	}
 	if _, ok := v.file.Subjects[a.Subject]; a.Subject != "" && !ok && !v.anyUnread("subjects") {

@@ -19,6 +19,7 @@ const (
 	AddressTaken Kind = "address_taken" // another program listens where the command wants to
 	Exited       Kind = "exited"        // the server ended although nobody asked for it
 	NotReady     Kind = "not_ready"     // the server lives, but does not become ready
+	NotDriven    Kind = "not_driven"    // the server speaks a protocol that contend does not drive
 
 	Unreached   Kind = "unreached"    // for another reason than those below
 	Refused     Kind = "refused"      // nobody listens there
@@ -70,7 +71,7 @@ type Failure struct {
 // Unreached reports whether no connection was made to a server that was to be there.
 func (f Failure) Unreached() bool {
 	switch f.Kind {
-	case Other, NoProgram, AddressTaken, Exited, NotReady:
+	case Other, NoProgram, AddressTaken, Exited, NotReady, NotDriven:
 		return false
 	}
 	return true

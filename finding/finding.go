@@ -6,11 +6,11 @@ package finding
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"contend/internal/lazyregexp"
 	"contend/internal/unit"
 )
 
@@ -46,7 +46,7 @@ func (w Warning) Short() string {
 	}
 	says, found := table[i].filled().Says, ""
 	if table[i].Figure {
-		found = figure.FindString(w.Text)
+		found = figure().FindString(w.Text)
 	}
 	if found == "" {
 		return says
@@ -61,7 +61,7 @@ func (w Warning) Aside() bool {
 }
 
 // figure is one with a unit: 97%, 215ms; or how something went over time.
-var figure = regexp.MustCompile(`\d+ requests, so [^:;]*|[\d.,]+ \S+, [\d.]+% of [^,:;]*|(gets|becomes|goes up) [^;]*|\d[^:;]*( times|, using [^,:;]*)|\d[^:;]* in the first[^:;]* in the last|[+-]?\d[\d.,]* ?(%|ns|µs|ms|s\b)`)
+var figure = lazyregexp.New(`\d+ requests, so [^:;]*|[\d.,]+ \S+, [\d.]+% of [^,:;]*|(gets|becomes|goes up) [^;]*|\d[^:;]*( times|, using [^,:;]*)|\d[^:;]* in the first[^:;]* in the last|[+-]?\d[\d.,]* ?(%|ns|µs|ms|s\b)`)
 
 // InServer reports whether the cause of a warning of this code is in the server.
 func InServer(code string) bool {

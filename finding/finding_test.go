@@ -109,6 +109,9 @@ func TestEveryRowIsGiven(t *testing.T) {
 		t.Fatalf("%d variables hold %d rows", len(rows), len(table))
 	}
 	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		if path == "../.build" { // deploy/flags has copies of others' code there
+			return filepath.SkipDir
+		}
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
 			strings.HasPrefix(path, "../finding/") {
 			return err

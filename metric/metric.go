@@ -60,7 +60,7 @@ func (n Name) Margin() float64 { return kinds[n.Kind()].margin }
 // Kind returns the kind; that of a name that is not in the table, as a published
 // figure may have, follows from the unit that it ends in.
 func (n Name) Kind() Kind {
-	if row, ok := byName[n]; ok {
+	if row, ok := byName()[n]; ok {
 		return row.Kind
 	}
 	text := string(n)
@@ -84,7 +84,7 @@ func (n Name) Kind() Kind {
 
 // Words is the metric in words, as in tables.
 func (n Name) Words() string {
-	if row, ok := byName[n]; ok {
+	if row, ok := byName()[n]; ok {
 		return row.Words
 	}
 	text := strings.TrimSuffix(string(n), "_ns")
@@ -103,7 +103,7 @@ func (n Name) ShortWords() string { return shorter.Replace(n.Words()) }
 // Of reads the metric from a result; false means that the result has no such
 // figure.
 func (n Name) Of(r *load.Result) (float64, bool) {
-	row, ok := byName[n]
+	row, ok := byName()[n]
 	if !ok {
 		return 0, false
 	}
@@ -124,7 +124,7 @@ func (n Name) Beside(r *load.Result) (float64, bool) {
 // Recorded returns how many times a metric of times rests on; false means that
 // the metric is of another kind or that the result has no such histogram.
 func (n Name) Recorded(r *load.Result) (int64, bool) {
-	of := byName[n].histogram
+	of := byName()[n].histogram
 	if of == nil || of(&r.Counts) == nil {
 		return 0, false
 	}
@@ -134,7 +134,7 @@ func (n Name) Recorded(r *load.Result) (int64, bool) {
 // Percentile returns which quantile, from 0 to 1, the metric is; false if it is
 // not a quantile.
 func (n Name) Percentile() (float64, bool) {
-	q := byName[n].quantile
+	q := byName()[n].quantile
 	return q, q > 0
 }
 
@@ -144,7 +144,7 @@ func (n Name) IsResponse() bool { return strings.HasPrefix(string(n), "response_
 // Longer returns how many of the times that a percentile rests on are longer than a bound, and of how many.
 func (n Name) Longer(r *load.Result, bound time.Duration) (longer, of int64) {
 	if recorded, ok := n.Recorded(r); ok {
-		return recorded - byName[n].histogram(&r.Counts).CountsUpTo(bound)[0], recorded
+		return recorded - byName()[n].histogram(&r.Counts).CountsUpTo(bound)[0], recorded
 	}
 	return 0, 0
 }
@@ -156,21 +156,21 @@ func (n Name) Estimate(r *load.Result) (log, standardError float64, ok bool) {
 	if recorded, has := n.Recorded(r); !isPercentile || !has || recorded == 0 {
 		return 0, 0, false
 	}
-	log, standardError = byName[n].histogram(&r.Counts).Estimate(q)
+	log, standardError = byName()[n].histogram(&r.Counts).Estimate(q)
 	return log, standardError, true
 }
 
 // Event returns the event that the metric counts per operation; false means that it
 // counts none.
 func (n Name) Event() (perf.Event, bool) {
-	event := byName[n].event
+	event := byName()[n].event
 	return event, event != ""
 }
 
 // Check returns a *setting.Mistake that says what is allowed when there is no
 // such metric.
 func (n Name) Check() error {
-	if _, ok := byName[n]; ok {
+	if _, ok := byName()[n]; ok {
 		return nil
 	}
 	m := setting.Setting{Name: "metric"}.Wrong("is %q", string(n))
@@ -197,13 +197,13 @@ func meant(text string) string {
 // statistic alone, such as "p99.9", or as other tools call it, such as "RPS". False means that no metric
 // has that name; then the name is the text.
 func Parse(text string) (Name, bool) {
-	if _, ok := byName[Name(text)]; ok {
+	if _, ok := byName()[Name(text)]; ok {
 		return Name(text), true
 	}
-	if name, ok := bySpelling[spelling(text)]; ok {
+	if name, ok := bySpelling()[spelling(text)]; ok {
 		return name, true
 	}
-	if name, ok := elsewhere[spelling(text)]; ok {
+	if name, ok := elsewhere()[spelling(text)]; ok {
 		return name, true
 	}
 	return Name(text), false
@@ -224,7 +224,7 @@ func spelling(text string) string {
 // Names returns the names of all metrics, sorted.
 func Names() []string {
 	var names []string
-	for name := range byName {
+	for name := range byName() {
 		names = append(names, string(name))
 	}
 	slices.Sort(names)
@@ -232,7 +232,7 @@ func Names() []string {
 }
 
 // words returns the spellings of all metrics.
-func words() []string { return slices.Collect(maps.Keys(bySpelling)) }
+func words() []string { return slices.Collect(maps.Keys(bySpelling())) }
 
 // allowed names the common ones: all are hundreds of words.
 const allowed = "throughput, errors, server CPU per op, server memory, and mean, p50, p90, p95, p99, p99.9 or max of response times, " +

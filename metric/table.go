@@ -3,6 +3,7 @@ package metric
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"contend/errkind"
@@ -250,7 +251,7 @@ func percentile(name, words, share, read string, q float64) Statistic {
 }
 
 // byName has all metrics.
-var byName = index()
+var byName = sync.OnceValue(index)
 
 func index() map[Name]Row {
 	all := map[Name]Row{}
@@ -269,11 +270,11 @@ func index() map[Name]Row {
 }
 
 // bySpelling has all metrics by how they are written for people.
-var bySpelling = spellings()
+var bySpelling = sync.OnceValue(spellings)
 
 func spellings() map[string]Name {
 	all := map[string]Name{}
-	for name, row := range byName {
+	for name, row := range byName() {
 		for _, text := range []string{string(name), row.Words, name.ShortWords()} {
 			all[spelling(text)] = name
 		}
@@ -295,7 +296,7 @@ func spellings() map[string]Name {
 }
 
 // elsewhere has metrics by what other tools call them.
-var elsewhere = otherSpellings()
+var elsewhere = sync.OnceValue(otherSpellings)
 
 func otherSpellings() map[string]Name {
 	all := map[string]Name{}

@@ -2,26 +2,26 @@ package report
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
 	"contend/finding"
+	"contend/internal/lazyregexp"
 )
 
 var (
-	inBrackets = regexp.MustCompile(` \([^()]*\)`)
-	aFlag      = regexp.MustCompile(`(?:^|[ (])(--?[a-z][a-z-]*)( of contend)?`)
+	inBrackets = lazyregexp.New(` \([^()]*\)`)
+	aFlag      = lazyregexp.New(`(?:^|[ (])(--?[a-z][a-z-]*)( of contend)?`)
 )
 
 // Advice is what to do about a warning of this code, "" if nothing can be done. It omits what is in
 // brackets if that names flags that the command of the page does not have.
 func (d *Document) Advice(code string) string {
-	return inBrackets.ReplaceAllStringFunc(finding.Advice(code), func(text string) string {
+	return inBrackets().ReplaceAllStringFunc(finding.Advice(code), func(text string) string {
 		if d.Has == nil || strings.HasPrefix(text, " (curl ") {
 			return text
 		}
-		for _, m := range aFlag.FindAllStringSubmatch(text, -1) {
+		for _, m := range aFlag().FindAllStringSubmatch(text, -1) {
 			if m[2] == "" && !d.Has(m[1]) {
 				return ""
 			}

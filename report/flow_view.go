@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"contend/hist"
+	"contend/internal/lazyregexp"
 	"contend/internal/unit"
 	"contend/load"
 	"contend/report/plain"
@@ -106,12 +106,12 @@ func checkTable(r *load.Result) table {
 }
 
 // ofEvery begins the names of the meters that each script has.
-var ofEvery = regexp.MustCompile(`^(http_|iteration|data_|vus|checks|ws_|grpc_|group_duration|dropped_iterations)`)
+var ofEvery = lazyregexp.New(`^(http_|iteration|data_|vus|checks|ws_|grpc_|group_duration|dropped_iterations)`)
 
 // ownMeters are those that a script made itself, without those of its tags, as many as a page shows.
 func ownMeters(r *load.Result) []*load.MeterResult {
 	own := slices.DeleteFunc(slices.Clone(r.Meters), func(m *load.MeterResult) bool {
-		return m == nil || ofEvery.MatchString(m.Name) || strings.Contains(m.Name, "{")
+		return m == nil || ofEvery().MatchString(m.Name) || strings.Contains(m.Name, "{")
 	})
 	return own[:min(mostOfRequests, len(own))]
 }

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"html"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
 	"contend/finding"
+	"contend/internal/lazyregexp"
 	"contend/report/chart"
 	"contend/report/page"
 	"contend/report/plain"
@@ -24,7 +24,7 @@ func (d *Document) HTML(w io.Writer) error {
 	p := page.Report{Title: html.EscapeString("contend " + plain.Line(d.Command) + ": " + plain.Clip(first, 80)), Mood: moods[m], Answer: answer.String(), Figures: figures.String(),
 		Environment: html.EscapeString(plain.Line(d.Environment.sentence(d.Version))), CSS: chart.CSS}
 	if strings.Contains(p.Figures, `<figure data-plot=`) {
-		p.CSS, p.Script = chart.CSS+page.UPlotCSS, page.ReportScript
+		p.CSS, p.Script = chart.CSS+page.UPlotCSS, page.ReportScript()
 	}
 	if strings.Contains(p.Figures, `<svg class="flame"`) {
 		p.Script += page.FlameScript
@@ -42,13 +42,13 @@ type markupWriter struct{ strings.Builder }
 func (b *markupWriter) add(format string, texts ...string) {
 	escaped := make([]any, len(texts))
 	for i, text := range texts {
-		escaped[i] = tied.ReplaceAllString(html.EscapeString(plain.Line(text)), "$1&nbsp;$2$3")
+		escaped[i] = tied().ReplaceAllString(html.EscapeString(plain.Line(text)), "$1&nbsp;$2$3")
 	}
 	fmt.Fprintf(b, format, escaped...)
 }
 
 // tied are numbers and their units, which stay on one line.
-var tied = regexp.MustCompile(`(\d) (` + strings.Join(units, "|") + `)(\W|$)`)
+var tied = lazyregexp.New(`(\d) (` + strings.Join(units, "|") + `)(\W|$)`)
 
 // head writes what the first screen shows.
 func (d *Document) head(b *markupWriter) (first string, m mood) {

@@ -3,11 +3,11 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"contend/internal/lazyregexp"
 	"contend/report/plain"
 	"contend/stat"
 )
@@ -304,11 +304,11 @@ func (d *Document) afterLab(list []reply) (steps []Step) {
 }
 
 // plainWord is a word that a shell takes as it is.
-var plainWord = regexp.MustCompile(`^[-A-Za-z0-9_./:=,@%+]+$`)
+var plainWord = lazyregexp.New(`^[-A-Za-z0-9_./:=,@%+]+$`)
 
 // Quoted is a word as it is typed into a shell.
 func Quoted(word string) string {
-	if plainWord.MatchString(word) {
+	if plainWord().MatchString(word) {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

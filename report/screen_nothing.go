@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"contend/errkind"
+	"contend/failure"
 	"contend/finding"
 	"contend/internal/secret"
 	"contend/internal/unit"
@@ -79,8 +80,8 @@ func (d *Document) toFix(c trial.Cell) Step {
 		return advise("allow more time for a response than the script does, or find out why it takes so long; then run the same command again")
 	case 2*r.Errored[errkind.Timeout] > r.Wrong():
 		return advise(fmt.Sprintf("allow more time for a response than the %v of --timeout, or find out why it takes so long; then run the same command again", r.Plan.Timeout))
-	case 2*r.Errored[errkind.PortsExhausted] > r.Wrong():
-		return advise(toFreePorts)
+	case unreached(r) != "":
+		return advise(toReach(failure.Failure{Kind: unreached(r)}))
 	case 2*r.Statuses[http.StatusMethodNotAllowed] > r.Wrong():
 		return advise("send a method that the server allows there (-X), then run the same command again")
 	case r.Failed < r.ErroredTotal():
@@ -94,6 +95,19 @@ func (d *Document) toFix(c trial.Cell) Step {
 		right = "--check"
 	}
 	return advise(fmt.Sprintf("%s; correct the URL or the server, or define a correct response (%s)", d.lookAt(c), right))
+}
+
+// unreachedBy are the errors of iterations that mean that no connection is made, and why.
+var unreachedBy = map[errkind.Kind]failure.Kind{errkind.Refused: failure.Refused, errkind.DNS: failure.NoHost, errkind.PortsExhausted: failure.NoLocalPort, errkind.TLS: failure.Handshake}
+
+// unreached is why most iterations reached no server, as those of a script do to which nobody listens; "": most did.
+func unreached(r *load.Result) failure.Kind {
+	for kind, why := range unreachedBy {
+		if 2*r.Errored[kind] > r.Wrong() {
+			return why
+		}
+	}
+	return ""
 }
 
 // lookAt says how to see a response of a server, and how to start it, where contend did.

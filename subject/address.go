@@ -7,12 +7,12 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"contend/failure"
+	"contend/internal/lazyregexp"
 )
 
 // loopback is the default host.
@@ -23,16 +23,16 @@ const loopback = "127.0.0.1"
 const Placeholders = "{{addr}}, {{port}}, {{host}}, {{addr.NAME}}, {{port.NAME}}"
 
 var (
-	braces      = regexp.MustCompile(`\{\{.*?\}\}`)
-	placeholder = regexp.MustCompile(`^\{\{(?:host|(?:addr|port)(?:\.([A-Za-z0-9_-]+))?)\}\}$`)
+	braces      = lazyregexp.New(`\{\{.*?\}\}`)
+	placeholder = lazyregexp.New(`^\{\{(?:host|(?:addr|port)(?:\.([A-Za-z0-9_-]+))?)\}\}$`)
 )
 
 // InBraces returns what is in double braces, including these.
-func InBraces(text string) []string { return braces.FindAllString(text, -1) }
+func InBraces(text string) []string { return braces().FindAllString(text, -1) }
 
 // Unknown returns what is in double braces and not one of Placeholders.
 func Unknown(text string) []string {
-	return slices.DeleteFunc(InBraces(text), placeholder.MatchString)
+	return slices.DeleteFunc(InBraces(text), placeholder().MatchString)
 }
 
 // HandsOver reports whether one of the texts hands the default address over.
@@ -62,7 +62,7 @@ func addressNames(texts []string) ([]string, error) {
 	for _, text := range texts {
 		unknown = append(unknown, Unknown(text)...)
 		for _, found := range InBraces(text) {
-			if match := placeholder.FindStringSubmatch(found); match != nil && found != "{{host}}" {
+			if match := placeholder().FindStringSubmatch(found); match != nil && found != "{{host}}" {
 				names[match[1]] = true
 			}
 		}
@@ -76,11 +76,11 @@ func addressNames(texts []string) ([]string, error) {
 
 // substitute replaces the placeholders, which addressNames has checked.
 func substitute(text string, addrs map[string]string) string {
-	return braces.ReplaceAllStringFunc(text, func(found string) string {
+	return braces().ReplaceAllStringFunc(text, func(found string) string {
 		if found == "{{host}}" {
 			return hostOf(addrs)
 		}
-		addr := addrs[placeholder.FindStringSubmatch(found)[1]]
+		addr := addrs[placeholder().FindStringSubmatch(found)[1]]
 		if strings.HasPrefix(found, "{{port") {
 			_, port, _ := net.SplitHostPort(addr) // it is one of ours
 			return port

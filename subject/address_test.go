@@ -92,7 +92,7 @@ func FuzzPlaceholders(f *testing.F) {
 		for _, name := range names {
 			addrs[name] = loopback + ":1"
 		}
-		found := braces.FindAllString(text, -1)
+		found := braces().FindAllString(text, -1)
 		got := substitute(text, addrs)
 		if strings.Count(got, loopback)+strings.Count(got, "1") < len(found) || (found == nil && got != text) {
 			t.Errorf("%q became %q", text, got)

@@ -6,12 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"contend/failure"
+	"contend/internal/lazyregexp"
 )
 
 // A container is the one that a subject's process, `docker run` or `podman run`, is the
@@ -159,7 +159,7 @@ func containerOf(cmd *exec.Cmd) *container {
 	return &container{client: cmd, before: cmd.Args[1:at], cidfile: file}
 }
 
-var containerID = regexp.MustCompile(`^[0-9a-f]{64}\s*$`)
+var containerID = lazyregexp.New(`^[0-9a-f]{64}\s*$`)
 
 // id returns the id of the container, which exists once the daemon has made it.
 func (c *container) id() (string, error) {
@@ -167,7 +167,7 @@ func (c *container) id() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the id of the container is not known: %w", err)
 	}
-	if !containerID.Match(text) {
+	if !containerID().Match(text) {
 		return "", fmt.Errorf("the id of the container is not known: %s holds %.80q", c.cidfile, text)
 	}
 	return strings.TrimSpace(string(text)), nil

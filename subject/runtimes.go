@@ -2,13 +2,14 @@ package subject
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"contend/internal/lazyregexp"
 )
 
 var (
-	node = regexp.MustCompile(`^node(js)?$`)
+	node = lazyregexp.New(`^node(js)?$`)
 	// naming are options of Node (20 and later) with which /tmp/perf-PID.map has the functions of scripts. None is inlined
 	// into its callers, whose time would be larger by its own. V8 writes its log nowhere.
 	naming = []string{"--perf-basic-prof", "--no-logfile-per-isolate", "--logfile=/dev/null", "--no-turbo-inlining"}
@@ -19,7 +20,7 @@ var (
 // named adds to a command what has its runtime name the functions that it runs, if it is known.
 func named(argv []string) []string {
 	at := slices.IndexFunc(argv, func(word string) bool { return word != "env" && !strings.Contains(word, "=") })
-	if at < 0 || !node.MatchString(filepath.Base(argv[at])) {
+	if at < 0 || !node().MatchString(filepath.Base(argv[at])) {
 		return argv
 	}
 	return slices.Insert(slices.Clone(argv), at+1, naming...)

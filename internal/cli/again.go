@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"contend/internal/lazyregexp"
 	"contend/load"
 	"contend/report"
 	"contend/setting"
@@ -114,10 +114,10 @@ func (a *app) expanded(word string) string {
 		plainly = plainly && !strings.ContainsAny(p.Text, special)
 	}
 	if plainly {
-		return `"` + shortly.ReplaceAllString(whole, "$$$1$2") + `"`
+		return `"` + shortly().ReplaceAllString(whole, "$$$1$2") + `"`
 	}
 	return pieces
 }
 
 // shortly are variables that need no braces.
-var shortly = regexp.MustCompile(`\$\{(\w+)\}(\W|$)`)
+var shortly = lazyregexp.New(`\$\{(\w+)\}(\W|$)`)

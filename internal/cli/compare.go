@@ -87,6 +87,7 @@ type compareFlags struct {
 	spec  targetFlags
 	given setting.Values // of the load and the design
 	own   *options
+	owned *regexp.Regexp // what --own matches
 	compareOptions
 }
 
@@ -234,10 +235,7 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 		return failed(err)
 	}
 	defer release()
-	o.Seed, o.Duet, o.Why, o.Pprof = e.Parts[0].Design.Seed, duet, c.Why, c.Pprof
-	if c.Own != "" {
-		o.Own = regexp.MustCompile(c.Own)
-	}
+	o.Seed, o.Duet, o.Why, o.Pprof, o.Own = e.Parts[0].Design.Seed, duet, c.Why, c.Pprof, c.owned
 	outline, most := c.outline(a, &e.Parts[0], doc)
 	fmt.Fprintf(a.Err, "compare: %s\n", outline)
 	if c.Why {

@@ -15,6 +15,7 @@ import (
 
 	"contend/discover"
 	"contend/experiment"
+	"contend/failure"
 	"contend/protocol"
 	"contend/protocol/wire"
 	"contend/report"
@@ -155,6 +156,9 @@ func (a *app) discover(ctx context.Context, names []string, subjects map[string]
 		servers[0].Name = "the server"
 	}
 	if choice, err = discover.Choose(servers, port); err != nil {
+		if _, is := failure.Of(err); is {
+			return choice, failed(err)
+		}
 		return choice, usage(err)
 	}
 	also := ""

@@ -2,12 +2,12 @@ package cli
 
 import (
 	"os"
-	"regexp"
 	"runtime"
 	"strings"
 	"time"
 
 	"contend/internal/cpu"
+	"contend/internal/lazyregexp"
 	"contend/report"
 )
 
@@ -22,14 +22,14 @@ func environment(started time.Time) report.Environment {
 	return e
 }
 
-var modelName = regexp.MustCompile(`(?m)^model name\s*:\s*(.+)$`)
+var modelName = lazyregexp.New(`(?m)^model name\s*:\s*(.+)$`)
 
 func cpuModel() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
 		return "unknown CPU"
 	}
-	if m := modelName.FindSubmatch(text); m != nil {
+	if m := modelName().FindSubmatch(text); m != nil {
 		return string(m[1])
 	}
 	return "unknown CPU"

@@ -9,13 +9,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"contend/experiment"
+	"contend/internal/lazyregexp"
 	"contend/protocol"
 	"contend/report"
 	"contend/setting"
@@ -127,13 +127,13 @@ func writeNew(path, text string) error {
 }
 
 // notInID is what the id of an experiment cannot hold.
-var notInID = regexp.MustCompile(`[^a-z0-9]+`)
+var notInID = lazyregexp.New(`[^a-z0-9]+`)
 
 // idOf names an experiment after its file.
 func idOf(path string) string {
 	name := filepath.Base(path)
 	name = strings.ToLower(strings.TrimSuffix(name, filepath.Ext(name)))
-	return cmp.Or(strings.Trim(notInID.ReplaceAllString(name, "-"), "-"), "experiment")
+	return cmp.Or(strings.Trim(notInID().ReplaceAllString(name, "-"), "-"), "experiment")
 }
 
 // inputTerminal reports whether somebody can be asked.

@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"contend/experiment"
+	"contend/internal/lazyregexp"
 	"contend/protocol"
 	"contend/report"
 	"contend/setting"
@@ -185,12 +185,12 @@ func yamlList(texts []string) string {
 }
 
 // plainYAML matches what needs no quotes as a value of YAML, except null.
-var plainYAML = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.%]*$`)
+var plainYAML = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.%]*$`)
 
 // yamlText is a text as a value of YAML. What strconv quotes is read as such by YAML
 // (YAML 1.2, section 5.7), which has the same escapes.
 func yamlText(text string) string {
-	if plainYAML.MatchString(text) && !strings.EqualFold(text, "null") {
+	if plainYAML().MatchString(text) && !strings.EqualFold(text, "null") {
 		return text
 	}
 	return strconv.Quote(text)

@@ -71,6 +71,7 @@ func subject() {
 	dies := f.Int64("dies-after", 0, "end at this request")
 	stubborn := f.Bool("stubborn", false, "ignore SIGTERM")
 	traced := f.Bool("pprof", false, "with the pages of net/http/pprof")
+	mute := f.Bool("mute", false, "end each connection")
 	f.String("mode", "", "for the examples of the documentation")
 	f.Parse(os.Args[1:])
 	if *stubborn {
@@ -85,6 +86,11 @@ func subject() {
 		os.Exit(1)
 	}
 	fmt.Println("http://" + l.Addr().String())
+	for *mute {
+		if c, err := l.Accept(); err == nil {
+			c.Close()
+		}
+	}
 	var requests atomic.Int64
 	err = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if *traced && strings.HasPrefix(r.URL.Path, pprof.DefaultPath) {

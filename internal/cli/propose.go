@@ -6,6 +6,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"contend/internal/lazyregexp"
 )
 
 // proposed are command lines that would work in a folder, by what it holds; "": none is known.
@@ -64,13 +66,13 @@ func ofNode(folder fs.FS) []string {
 }
 
 var (
-	exposed   = regexp.MustCompile(`(?mi)^EXPOSE\s+(\d+)`)
-	publishes = regexp.MustCompile(`(?m)^\s*-\s*["']?(?:[\d.]+:)?(\d+):\d+`)
+	exposed   = lazyregexp.New(`(?mi)^EXPOSE\s+(\d+)`)
+	publishes = lazyregexp.New(`(?m)^\s*-\s*["']?(?:[\d.]+:)?(\d+):\d+`)
 )
 
 // ofDockerfile runs the image.
 func ofDockerfile(folder fs.FS) []string {
-	if port := exposed.FindStringSubmatch(content(folder, "Dockerfile")); port != nil {
+	if port := exposed().FindStringSubmatch(content(folder, "Dockerfile")); port != nil {
 		return []string{"docker build -t app . && contend run 'docker run --rm -p {{port}}:" + port[1] + " app'"}
 	}
 	return nil
@@ -79,7 +81,7 @@ func ofDockerfile(folder fs.FS) []string {
 // ofCompose drives the first port that is published.
 func ofCompose(folder fs.FS) []string {
 	for _, name := range []string{"compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"} {
-		if port := publishes.FindStringSubmatch(content(folder, name)); port != nil {
+		if port := publishes().FindStringSubmatch(content(folder, name)); port != nil {
 			return []string{"docker compose up -d --wait && contend run http://localhost:" + port[1] + "/"}
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"log"
 	"net/url"
 	"os"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 
 	"contend/errkind"
 	"contend/expect"
+	"contend/internal/lazyregexp"
 	"contend/internal/placement"
 	"contend/load"
 	"contend/protocol"
@@ -162,6 +162,9 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 	p.clear()
 	aborted, _ := errors.AsType[*load.Abort](err)
 	if err != nil && (aborted == nil || cell.Result == nil) {
+		if r.Command != "" {
+			doc.Arms = []report.Arm{{Name: "server", Does: r.Command, URL: name}}
+		}
 		return a.unmeasured(ctx, doc, &r.views, failed(err))
 	}
 	cell.Plan.AllowErrors(expect.AllowedErrors(r.Expect, cell.Planned))
@@ -222,14 +225,14 @@ func (a *app) waiting(r *load.Result) report.Step {
 const slowest = 4
 
 // aboutStatus is a claim about the status, which is not a metric.
-var aboutStatus = regexp.MustCompile(`^\s*status(?:[ _]code)?\s*==?\s*(\d{1,3})\s*$`)
+var aboutStatus = lazyregexp.New(`^\s*status(?:[ _]code)?\s*==?\s*(\d{1,3})\s*$`)
 
 // checkExpected returns what is wrong with the claims: there is one arm, without a name.
 func (r *runSettings) checkExpected() error {
 	var errs []error
 	for _, text := range r.Expect {
 		e, err := expect.Parse(text)
-		if status := aboutStatus.FindStringSubmatch(text); status != nil {
+		if status := aboutStatus().FindStringSubmatch(text); status != nil {
 			errs = append(errs, setting.At(r, &r.Expect).Wrong("is %q, but a status is not a metric; use --expect-status %s to define a successful response", text, status[1]))
 		} else if err != nil {
 			errs = append(errs, setting.At(r, &r.Expect).Says("is ", errors.Unwrap(err)))

@@ -46,12 +46,15 @@ func (c *compareFlags) checkPprof() error {
 	return nil
 }
 
-// checkOwn returns what is wrong with the expression that is given for it.
-func (c *compareFlags) checkOwn() error {
-	if c.Own != "" && !c.Why {
+// checkOwn reads the expression that is given for it, or returns what is wrong with it.
+func (c *compareFlags) checkOwn() (err error) {
+	switch {
+	case c.Own == "":
+		return nil
+	case !c.Why:
 		return errors.New("--own requires --why")
 	}
-	if _, err := regexp.Compile(c.Own); err != nil {
+	if c.owned, err = regexp.Compile(c.Own); err != nil {
 		return fmt.Errorf("--own is %q; expected a regular expression, such as '^main\\.|/mylib/': %w", c.Own, err)
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"contend/count"
+	"contend/internal/lazyregexp"
 	"contend/load"
 	"contend/protocol"
 	"contend/search"
@@ -139,7 +139,7 @@ func writeUsage(cmd *cobra.Command, headings []string, groups []*pflag.FlagSet) 
 		}
 		fmt.Fprintf(&b, "\n%s:\n", headings[i])
 		for line := range strings.Lines(flags.FlagUsages()) {
-			name := beforeWords.FindString(line)
+			name := beforeWords().FindString(line)
 			writeWrapped(&b, line[len(name):], name, strings.Repeat(" ", columns(name)))
 		}
 	}
@@ -149,7 +149,7 @@ func writeUsage(cmd *cobra.Command, headings []string, groups []*pflag.FlagSet) 
 
 // beforeWords is what the line of a flag begins with: its name and that of its value, set off
 // from the words by three blanks at least.
-var beforeWords = regexp.MustCompile(`^ +(-\w, )?--.*? {3,}`)
+var beforeWords = lazyregexp.New(`^ +(-\w, )?--.*? {3,}`)
 
 // flagsUnder returns the flags under a heading, in the order in which they are shown.
 func flagsUnder(cmd *cobra.Command, heading string) *pflag.FlagSet {

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"contend/internal/lazyregexp"
 )
 
 // A span is a secret in a text.
@@ -18,23 +20,23 @@ type span struct {
 // A form gives a secret away. The first group of its expression is the secret. Any text with such
 // a secret contains one of the hints, and the search for these is much faster.
 type form struct {
-	*regexp.Regexp
+	find  func() *regexp.Regexp
 	hints []string
 	name  string
 }
 
 var forms = []form{
-	{regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#'":@]*:([^\s/?#'"]+)@`), []string{"@"}, "password"},
-	{regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#'":@]+)@`), []string{"@"}, "token"},
-	{regexp.MustCompile(`\bBearer +([A-Za-z0-9._~+/-]{6,}=*)`), []string{"Bearer "}, "token"},
-	{regexp.MustCompile(`\bbearer +([A-Za-z._~+/-]*[0-9][A-Za-z0-9._~+/-]{5,}=*)`), []string{"bearer "}, "token"},
-	{regexp.MustCompile(`\b[Bb]asic +([A-Za-z0-9+/]{4,}(?:[0-9A-Z][a-zA-Z0-9+/]*={0,2}|={1,2}))`), []string{"asic "}, "authorization"},
-	{regexp.MustCompile(`\b(eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]*)`), []string{"eyJ"}, "token"},
-	{regexp.MustCompile(`\b((?:gh[opusr]_|github_pat_|glpat-|npm_|pypi-|hf_|xox[abeoprs]-|xapp-|dop_v1_|shpat_|[srp]k_(?:live|test)_)[A-Za-z0-9_-]{8,})`),
+	{lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#'":@]*:([^\s/?#'"]+)@`), []string{"@"}, "password"},
+	{lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#'":@]+)@`), []string{"@"}, "token"},
+	{lazyregexp.New(`\bBearer +([A-Za-z0-9._~+/-]{6,}=*)`), []string{"Bearer "}, "token"},
+	{lazyregexp.New(`\bbearer +([A-Za-z._~+/-]*[0-9][A-Za-z0-9._~+/-]{5,}=*)`), []string{"bearer "}, "token"},
+	{lazyregexp.New(`\b[Bb]asic +([A-Za-z0-9+/]{4,}(?:[0-9A-Z][a-zA-Z0-9+/]*={0,2}|={1,2}))`), []string{"asic "}, "authorization"},
+	{lazyregexp.New(`\b(eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]*)`), []string{"eyJ"}, "token"},
+	{lazyregexp.New(`\b((?:gh[opusr]_|github_pat_|glpat-|npm_|pypi-|hf_|xox[abeoprs]-|xapp-|dop_v1_|shpat_|[srp]k_(?:live|test)_)[A-Za-z0-9_-]{8,})`),
 		[]string{"gh", "glpat-", "npm_", "pypi-", "hf_", "xox", "xapp-", "dop_", "shpat_", "k_live_", "k_test_"}, "token"},
-	{regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{12,}|(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9._-]{10,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})`),
+	{lazyregexp.New(`\b(sk-[A-Za-z0-9_-]{12,}|(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9._-]{10,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})`),
 		[]string{"sk-", "AKIA", "ASIA", "AIza", "ya29.", "SG."}, "token"},
-	{regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$))`), []string{"PRIVATE KEY"}, "private_key"},
+	{lazyregexp.New(`(-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$))`), []string{"PRIVATE KEY"}, "private_key"},
 }
 
 // field matches an input that is a header field as a whole, also after a flag or without its colon.
@@ -56,7 +58,7 @@ func find(text string, input bool) []span {
 		if !slices.ContainsFunc(f.hints, func(hint string) bool { return strings.Contains(text, hint) }) {
 			continue
 		}
-		for _, m := range f.FindAllStringSubmatchIndex(text, -1) {
+		for _, m := range f.find().FindAllStringSubmatchIndex(text, -1) {
 			if s := (span{m[2], m[3], f.name}); !reference(text[s.from:s.to]) {
 				all = append(all, s)
 			}

@@ -3,10 +3,10 @@ package data
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"contend/internal/lazyregexp"
 	"contend/protocol/wire"
 	"contend/setting"
 )
@@ -42,11 +42,11 @@ func ParseTemplate(place Place, text string, rows *Rows) (*Template, error) {
 }
 
 // isPlaceholder finds what ParseTemplate would fill, except text in quotes.
-var isPlaceholder = regexp.MustCompile(`\{\{\s*(raw\s+)?[\pL_][\pL\d_.-]*(\s+-?\d+\s+-?\d+)?\s*\}\}`)
+var isPlaceholder = lazyregexp.New(`\{\{\s*(raw\s+)?[\pL_][\pL\d_.-]*(\s+-?\d+\s+-?\d+)?\s*\}\}`)
 
 // Placeholder returns the first placeholder of a text that is meant to be filled, such
 // as {{uuid}} or {{name}}; "" without one.
-func Placeholder(text string) string { return isPlaceholder.FindString(text) }
+func Placeholder(text string) string { return isPlaceholder().FindString(text) }
 
 type parser struct {
 	place    Place

@@ -18,6 +18,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 	"github.com/grafana/sobek"
 
+	"contend/internal/lazyregexp"
 	"contend/setting"
 )
 
@@ -166,14 +167,14 @@ func inFile(m api.Message) string {
 var asEsbuild = new(struct{ byItself bool })
 
 // noExport is how esbuild says that a module has no export of a name.
-var noExport = regexp.MustCompile(`^No matching export in "` + native + `:([^"]+)" for import "([A-Za-z_$][\w$]*)"$`)
+var noExport = lazyregexp.New(`^No matching export in "` + native + `:([^"]+)" for import "([A-Za-z_$][\w$]*)"$`)
 
 // miss notes the names that modules of this package do not have: they are undefined, as in k6. It reports whether
 // all mistakes are such.
 func (b *bundle) miss(all []api.Message) bool {
 	b.missing = map[string][]string{}
 	for _, m := range all {
-		parts := noExport.FindStringSubmatch(m.Text)
+		parts := noExport().FindStringSubmatch(m.Text)
 		if parts == nil {
 			return false
 		}
@@ -262,19 +263,19 @@ func (b *bundle) elsewhere(name string) (found api.OnResolveResult, err error) {
 
 // How a script looks a variable up by its name, and any other word that may be one.
 var (
-	lookedUp = regexp.MustCompile(`\b__ENV\s*(?:\?\.|\.)\s*([A-Za-z_$][\w$]*)|\b__ENV\s*(?:\?\.)?\s*\[\s*["'` + "`" + `]([^"'` + "`" + `]*)["'` + "`" + `]\s*\]`)
-	aWord    = regexp.MustCompile(`[A-Za-z_$][\w$]*`)
+	lookedUp = lazyregexp.New(`\b__ENV\s*(?:\?\.|\.)\s*([A-Za-z_$][\w$]*)|\b__ENV\s*(?:\?\.)?\s*\[\s*["'` + "`" + `]([^"'` + "`" + `]*)["'` + "`" + `]\s*\]`)
+	aWord    = lazyregexp.New(`[A-Za-z_$][\w$]*`)
 )
 
 // reads returns those entries of an environment whose names the script may look up: where it hands
 // __ENV on, as in const { HOST } = __ENV, that is all that it has as a word.
 func (b *bundle) reads(environ []string) []string {
 	names := map[string]bool{}
-	for _, m := range lookedUp.FindAllStringSubmatch(b.text, -1) {
+	for _, m := range lookedUp().FindAllStringSubmatch(b.text, -1) {
 		names[m[1]+m[2]] = true
 	}
-	if strings.Contains(lookedUp.ReplaceAllString(b.text, ""), "__ENV") {
-		for _, word := range aWord.FindAllString(b.text, -1) {
+	if strings.Contains(lookedUp().ReplaceAllString(b.text, ""), "__ENV") {
+		for _, word := range aWord().FindAllString(b.text, -1) {
 			names[word] = true
 		}
 	}

@@ -3,13 +3,13 @@ package script
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/grafana/sobek"
 
+	"contend/internal/lazyregexp"
 	"contend/load"
 )
 
@@ -125,7 +125,7 @@ func (v *vu) rejected(p *sobek.Promise) error {
 }
 
 // stackLine is a line of an Error's stack, as in "	at f (flow.js:3:7(12))".
-var stackLine = regexp.MustCompile(`(?m)^\tat (?:.* \()?([^\s()]+:\d+:\d+)\(\d+\)\)?$`)
+var stackLine = lazyregexp.New(`(?m)^\tat (?:.* \()?([^\s()]+:\d+:\d+)\(\d+\)\)?$`)
 
 // placeOf is where an Error was made; "" of another value, and where its stack has a getter that throws.
 func placeOf(value sobek.Value) (where string) {
@@ -134,7 +134,7 @@ func placeOf(value sobek.Value) (where string) {
 	if !ok || o.ClassName() != "Error" || o.Get("stack") == nil {
 		return ""
 	}
-	for _, at := range stackLine.FindAllStringSubmatch(o.Get("stack").String(), -1) {
+	for _, at := range stackLine().FindAllStringSubmatch(o.Get("stack").String(), -1) {
 		if !strings.Contains(at[1], native+":") {
 			return strings.TrimPrefix(at[1], "./") + ": "
 		}

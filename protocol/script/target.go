@@ -25,7 +25,6 @@ import (
 	"math"
 	"net"
 	"net/url"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -35,6 +34,7 @@ import (
 
 	"github.com/grafana/sobek"
 
+	"contend/internal/lazyregexp"
 	"contend/load"
 	"contend/protocol/wire"
 	"contend/setting"
@@ -152,15 +152,15 @@ func (t *Target) replace(c *Config) (err error) {
 }
 
 // origins finds those that a script names.
-var origins = regexp.MustCompile(`https?://[A-Za-z0-9.-]+(?::[0-9]+)?`)
+var origins = lazyregexp.New(`https?://[A-Za-z0-9.-]+(?::[0-9]+)?`)
 
 // nearest is the server that the script asks: the URL's, or the only one that __ENV names, or else it and __ENV.
 func (t *Target) nearest() near {
 	named := t.config.URL
 	if named == "" {
-		given := distinct(origins.FindAllString(strings.Join(slices.Concat(t.config.Env, t.bundle.reads(t.around.Environ)), "\n"), -1))
+		given := distinct(origins().FindAllString(strings.Join(slices.Concat(t.config.Env, t.bundle.reads(t.around.Environ)), "\n"), -1))
 		if len(given) != 1 {
-			given = distinct(append(given, origins.FindAllString(t.bundle.text, -1)...))
+			given = distinct(append(given, origins().FindAllString(t.bundle.text, -1)...))
 		}
 		if len(given) != 1 {
 			return near{}

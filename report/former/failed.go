@@ -2,12 +2,12 @@
 package former
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"contend/failure"
+	"contend/internal/lazyregexp"
 )
 
 // Documents of contend up to 0.2 have failures as texts alone. This file reads them. It matches the
@@ -15,22 +15,22 @@ import (
 
 var (
 	// endOfOutput is where the error of a command's process ends and its last lines begin.
-	endOfOutput = regexp.MustCompile(`; end of its (stderr|stdout):\n`)
+	endOfOutput = lazyregexp.New(`; end of its (stderr|stdout):\n`)
 	// ofServer begins what an error says of a server.
-	ofServer = regexp.MustCompile(`^(its process died: )?(?:(?:subject|server) ([^:]+): )?`)
+	ofServer = lazyregexp.New(`^(its process died: )?(?:(?:subject|server) ([^:]+): )?`)
 	// dialled says the address again, in the words of the system call, before the reason that it
 	// cannot be reached.
-	dialled = regexp.MustCompile(`((?:cannot reach|connect to) \S+: )(?:[a-z]+: )?(?:dial: )?dial (?:tcp|udp|unix)[46]?(?: \S+)?: (?:connect: )?`)
+	dialled = lazyregexp.New(`((?:cannot reach|connect to) \S+: )(?:[a-z]+: )?(?:dial: )?dial (?:tcp|udp|unix)[46]?(?: \S+)?: (?:connect: )?`)
 	// unreached is an address at which nothing answers, and why.
-	unreached = regexp.MustCompile(`^cannot reach (\S+): (?:[a-z]+: )?(.*)$`)
+	unreached = lazyregexp.New(`^cannot reach (\S+): (?:[a-z]+: )?(.*)$`)
 	// whatToPut is the advice for a server that listens at another address.
-	whatToPut = regexp.MustCompile(`: (put [^;]*)`)
+	whatToPut = lazyregexp.New(`: (put [^;]*)`)
 	// missingProgram is one that the system did not find.
-	missingProgram = regexp.MustCompile(`fork/exec (\S+): no such file or directory|exec: "([^"]+)": executable file not found in \S+`)
+	missingProgram = lazyregexp.New(`fork/exec (\S+): no such file or directory|exec: "([^"]+)": executable file not found in \S+`)
 	// taken is an address at which somebody else listens.
-	taken = regexp.MustCompile(`^another program listens at ([^,]+)`)
+	taken = lazyregexp.New(`^another program listens at ([^,]+)`)
 	// exited is how a process ended.
-	exited = regexp.MustCompile(`ended(?: unasked)?: (?:exit status (\d+)$)?`)
+	exited = lazyregexp.New(`ended(?: unasked)?: (?:exit status (\d+)$)?`)
 )
 
 // kindsBefore are what the system said of a connection: the first that a text holds.
@@ -71,7 +71,7 @@ func Failures(text string, arms []string) (list []failure.Failure) {
 
 // failureIn reads the error of one arm.
 func failureIn(text string, arms []string) (f failure.Failure) {
-	if at := endOfOutput.FindStringSubmatchIndex(text); at != nil {
+	if at := endOfOutput().FindStringSubmatchIndex(text); at != nil {
 		f.Stream = text[at[2]:at[3]]
 		for _, line := range strings.Split(strings.Trim(text[at[1]:], "\n"), "\n") {
 			f.LastWords = append(f.LastWords, strings.TrimPrefix(line, "\t"))
@@ -80,16 +80,16 @@ func failureIn(text string, arms []string) (f failure.Failure) {
 	}
 	text, f.Advice, _ = strings.Cut(text, "\n")
 	f.Cause, f.More, _ = strings.Cut(text, "; ")
-	if m := whatToPut.FindStringSubmatch(f.More); m != nil {
+	if m := whatToPut().FindStringSubmatch(f.More); m != nil {
 		f.More, f.Advice = strings.Replace(f.More, m[0], "", 1), m[1]
 	}
-	f.Cause = dialled.ReplaceAllString(f.Cause, "$1")
+	f.Cause = dialled().ReplaceAllString(f.Cause, "$1")
 	for _, arm := range arms {
 		if rest, ok := strings.CutPrefix(strings.TrimPrefix(f.Cause, "arm "), arm+": "); ok {
 			f.Arm, f.Cause = arm, rest
 		}
 	}
-	m := ofServer.FindStringSubmatch(f.Cause)
+	m := ofServer().FindStringSubmatch(f.Cause)
 	f.Died, f.Server, f.Cause = m[1] != "", m[2], strings.TrimPrefix(f.Cause, m[0])
 	classifyBefore(&f)
 	return f
@@ -98,9 +98,9 @@ func failureIn(text string, arms []string) (f failure.Failure) {
 // classifyBefore finds the kind of a failure in its cause.
 func classifyBefore(f *failure.Failure) {
 	f.Kind = failure.Other
-	if m := missingProgram.FindStringSubmatch(f.Cause); m != nil {
+	if m := missingProgram().FindStringSubmatch(f.Cause); m != nil {
 		f.Kind, f.Program = failure.NoProgram, m[1]+m[2]
-	} else if m := unreached.FindStringSubmatch(f.Cause); m != nil {
+	} else if m := unreached().FindStringSubmatch(f.Cause); m != nil {
 		f.Kind, f.Address, f.Cause = failure.Unreached, m[1], m[2]
 		for _, one := range kindsBefore {
 			if strings.Contains(f.Cause, one.says) {
@@ -108,9 +108,9 @@ func classifyBefore(f *failure.Failure) {
 				break
 			}
 		}
-	} else if m := taken.FindStringSubmatch(f.Cause); m != nil {
+	} else if m := taken().FindStringSubmatch(f.Cause); m != nil {
 		f.Kind, f.Address = failure.AddressTaken, m[1]
-	} else if m := exited.FindStringSubmatch(f.Cause); m != nil {
+	} else if m := exited().FindStringSubmatch(f.Cause); m != nil {
 		f.Kind = failure.Exited
 		if status, err := strconv.Atoi(m[1]); err == nil {
 			f.Exit = &status

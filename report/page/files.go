@@ -37,7 +37,7 @@ var (
 )
 
 // ReportScript is what makes pictures over time ones to look at closely.
-var ReportScript = uPlot + closely + report
+func ReportScript() string { return uPlot + closely + report }
 
 // A Report is what is filled into the page of one, as HTML.
 type Report struct {
@@ -58,17 +58,19 @@ func (r Report) HTML() string {
 }
 
 // liveScript is what the page of a command under way runs.
-var liveScript = uPlot + closely + live
+func liveScript() string { return uPlot + closely + live }
 
 // framed says what a page may do while a command runs: it may not be put in a frame, and its own
 // script asks for news. The report that replaces it has a policy of its own.
 const framed = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-var policy = "default-src 'none'; connect-src 'self'; img-src data:; style-src 'unsafe-inline'; script-src '" + hash(liveScript) + "'; " + framed
+func policy() string {
+	return "default-src 'none'; connect-src 'self'; img-src data:; style-src 'unsafe-inline'; script-src '" + hash(liveScript()) + "'; " + framed
+}
 
 // liveOf is the page that shows a command under way, with the style of its figures.
 func liveOf(command, figures string) string {
-	return strings.NewReplacer("{{command}}", html.EscapeString(command), "{{css}}", figures+css+UPlotCSS, "{{script}}", liveScript).Replace(liveHTML)
+	return strings.NewReplacer("{{command}}", html.EscapeString(command), "{{css}}", figures+css+UPlotCSS, "{{script}}", liveScript()).Replace(liveHTML)
 }
 
 // hash is what a policy allows a script by.

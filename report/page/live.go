@@ -93,7 +93,7 @@ func (l *Live) local(next http.Handler) http.Handler {
 			return
 		}
 		for name, value := range map[string]string{
-			"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Content-Security-Policy": policy,
+			"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Content-Security-Policy": policy(),
 			"Cross-Origin-Resource-Policy": "same-origin", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
 		} {
 			w.Header().Set(name, value)

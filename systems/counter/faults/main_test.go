@@ -42,9 +42,9 @@ func run(m *testing.M) int {
 	program = filepath.Join(dir, "contend")
 	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
 	defer cancel()
-	// Without the race detector, whatever this test is built with, and with the flags
-	// of deploy/Dockerfile, for whose tests the same packages are compiled.
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", program, "contend/cmd/contend")
+	// Without the race detector, whatever this test is built with, and with the tags
+	// of .ci/run, for whose tests the same packages are compiled.
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=grpcnotrace,nopgxregisterdefaulttypes", "-ldflags=-s -w", "-o", program, "contend/cmd/contend")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {

@@ -10,10 +10,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
+
+	"contend/internal/lazyregexp"
 )
 
 // DemoToken is the token of the one customer of DemoTokens.
@@ -128,8 +129,8 @@ func (t *Tokens) replace(next grants) {
 }
 
 var (
-	customerForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-	tokenForm    = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
+	customerForm = lazyregexp.New(`^[A-Za-z0-9._-]{1,64}$`)
+	tokenForm    = lazyregexp.New(`^[A-Za-z0-9._~+/-]+=*$`)
 )
 
 // add adds the token of a line, or returns what is wrong with it.
@@ -143,10 +144,10 @@ func (t *Tokens) add(to grants, line string, number int) (mistakes []error) {
 		return []error{fmt.Errorf("%d words; expected customer token [expires]", len(words))}
 	}
 	g := &grant{customer: words[0], line: number}
-	if !customerForm.MatchString(g.customer) {
+	if !customerForm().MatchString(g.customer) {
 		mistakes = append(mistakes, fmt.Errorf("customer is %.70q; expected 1 to 64 of A-Z a-z 0-9 . _ -", g.customer))
 	}
-	if !tokenForm.MatchString(words[1]) {
+	if !tokenForm().MatchString(words[1]) {
 		mistakes = append(mistakes, errors.New("token is of another form; expected A-Z a-z 0-9 . _ ~ + / - and = at its end"))
 	}
 	if len(words) == 3 {
