@@ -206,6 +206,7 @@ func TestSocketsEndless(t *testing.T) {
 				const u = 'ws://' + __ENV.AT + '/ws'; export default function () { `+body+` }`)
 			target := newTarget(t, Config{Script: path, URL: base, Env: []string{"AT=" + address}})
 			unfinished(t, body, target)
+			testenv.Must(t, target.Close())
 		}
 	}
 }

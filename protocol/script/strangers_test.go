@@ -23,6 +23,7 @@ func TestScriptsOfOthers(t *testing.T) {
 			{"the global object is called global", "global.seen = typeof global;", "globalThis.seen + (global === globalThis) + Object.keys(globalThis).includes('global')", "objecttruetrue"},
 			{"a script of its own names", "const global = 5;", "global", "5"},
 			{"a metric that there is", "const sent = new Counter('ws_msgs_sent'), time = new Trend('http_req_waiting', true);", "sent.add(2) && time.add(1)", "true"},
+			{"a metric with a long name", "const long = new Counter('a'.repeat(129));", "long.name.length", "129"},
 			{"metadata", "", "(exec.vu.metrics.metadata.a = 'b', exec.vu.metrics.metadata.a)", "b"},
 		} {
 			path := testenv.Files(t, "flow.js", `import { check } from 'k6'; import { Counter, Trend } from 'k6/metrics'; import exec from 'k6/execution';
@@ -40,6 +41,8 @@ func TestScriptsOfOthers(t *testing.T) {
 	}
 	for made, want := range map[string]string{
 		"new Trend('ws_msgs_sent')":      `metric "ws_msgs_sent" is there already, as a counter`,
+		"new Trend('a')":                 `a metric's name is "a"; expected 2 to 129 letters, digits and _, and no digit first`,
+		"new Trend('a'.repeat(130))":     `expected 2 to 129 letters`,
 		"new Trend('http_req_duration')": `metric "http_req_duration" is there already, as a trend`, // of another unit
 	} {
 		refuses(t, Config{Script: testenv.Files(t, "flow.js", "import { Trend } from 'k6/metrics';\n"+made+";\nexport default function () {}")}, want, "flow.js:2:")
@@ -57,7 +60,7 @@ func TestCutIterationsAreMeasured(t *testing.T) {
 		} {
 			path := testenv.Files(t, "flow.js", `import ws from 'k6/ws'; import { WebSocket } from 'k6/websockets'; import { check } from 'k6'; import { Counter } from 'k6/metrics';
 				const u = __ENV.BASE_URL.replace('http', 'ws') + '/ws', got = new Counter('got'); let keep = [ws, WebSocket];
-				export const options = { thresholds: { ws_sessions: ['count==2'], ws_msgs_received: ['count==2'], got: ['count==2'], vus: ['value==2'], checks: ['rate==1'] } };
+				export const options = { thresholds: { ws_sessions: ['count==2'], ws_msgs_received: ['count==2'], got: ['count==2'], checks: ['rate==1'] } };
 				export default function () { `+body+` }`)
 			for length := 200 * time.Millisecond; ; length *= 4 { // until the messages have come
 				c := Config{Script: path, URL: "http://" + address}

@@ -213,10 +213,9 @@ func (v *vu) run() error {
 	}
 	cut := err != nil && v.ctx.Err() != nil
 	if cut {
-		v.meterUsers()
 		v.target.apart.note(v) // what it measured until then counts
 	}
-	v.target.tally.end(cut)
+	v.of.end(cut)
 	v.iteration++
 	return err
 }
