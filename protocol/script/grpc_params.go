@@ -75,7 +75,7 @@ func readObject[T any](v *vu, into *T, params sobek.Value, readers map[string]fu
 	}
 }
 
-// refuseParam is for parameters of gRPC, ignoreParam for others, as in k6.
+// refuseParam is for parameters of gRPC and of WebSocket, ignoreParam for others, as in k6.
 func (v *vu) refuseParam(name, hint string) { v.throw("params.%s is not known%s", name, hint) }
 
 func (v *vu) ignoreParam(name, hint string) {
