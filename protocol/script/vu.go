@@ -90,7 +90,10 @@ func (p *driven) newVU(ctx context.Context, own int) (*vu, error) {
 	}
 	v.hearing = new(hearing)
 	v.watch.Interrupt = func() { v.rt.Interrupt(errEnded) }
-	v.away = func(work func(context.Context)) { work(v.ctx) }
+	v.away = func(work func(context.Context)) {
+		v.sendPromised()
+		work(v.ctx)
+	}
 	v.carry = v.roundTrip
 	v.rt.SetMaxCallStackSize(maxDepth)
 	random := rand.New(rand.NewPCG(t.around.Seed, uint64(v.id)))
