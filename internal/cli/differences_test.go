@@ -102,8 +102,11 @@ var differents = map[string][]different{
 	"the text of `error` of a response": {
 		{once("http.get('http://127.0.0.1:1/').error_code, http.get('http://127.0.0.1:1/').error"), nil, exitFailed, []string{"it is 1212 dial tcp 127.0.0.1:1: connect: connection refused"}},
 	},
-	"`null` in a form": {
-		{once("http.post(u + '/echo', { a: null }).body"), nil, exitDone, []string{"it is POST 6 [] a=null"}},
+	"a space in the query of a URL": {
+		{once("http.get(u + '/echo?a b').status, http.get(u + '/echo?a b').url.slice(-4)"), nil, exitDone, []string{"it is 200 %20b"}},
+	},
+	"`url` of a response to `http://user:password@…`": {
+		{once("http.get(u.replace('//', '//me:secret@') + '/echo').url"), nil, exitDone, []string{"it is http://127.0.0.1:"}},
 	},
 	"a `select` with several chosen options that `submitForm` finds in a page": {
 		{once("http.get(u + '/page').submitForm().body"), nil, exitDone, []string{"s=a&s=b"}},

@@ -79,7 +79,7 @@ func (v *vu) after(first *reply) func(*call) *reply {
 // an array or an object.
 func (v *vu) batch(args sobek.FunctionCall) sobek.Value {
 	v.ready()
-	if !isObject(args.Argument(0)) {
+	if _, ok := args.Argument(0).(*sobek.Object); !ok {
 		v.throw("batch takes an array or an object of requests")
 	}
 	of := args.Argument(0).ToObject(v.rt)

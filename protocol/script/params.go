@@ -59,12 +59,15 @@ func readRedirects(_ *vu, a *ask, value sobek.Value) error {
 
 // compress applies params.compression to the body. A Content-Encoding among the headers stays.
 func (v *vu) compress(a *ask) {
-	if a.encoding == "" || len(a.body) == 0 {
+	if a.encoding == "" {
 		return
 	}
 	body, err := coding.Encode(a.encoding, a.body)
 	if err != nil {
 		v.throw("params.compression: %v", err)
+	}
+	if len(a.body) == 0 {
+		return
 	}
 	a.body, a.sent = body, string(body)
 	if a.header.Get("Content-Encoding") == "" {
@@ -81,8 +84,9 @@ func readTags(v *vu, a *ask, value sobek.Value) (err error) {
 	return err
 }
 
+// checkAuth ignores a kind that nobody knows, as k6 does.
 func checkAuth(kind string) error {
-	if kind != "basic" {
+	if kind == "digest" || kind == "ntlm" {
 		return fmt.Errorf("is %q; expected basic, with user:password in the URL", kind)
 	}
 	return nil
@@ -167,6 +171,8 @@ func formOf(o *sobek.Object) (form url.Values, files map[string]*sobek.Object) {
 			for _, one := range list {
 				form.Add(name, fmt.Sprint(one))
 			}
+		} else if !isObject(value) {
+			form.Add(name, fmt.Sprint(nil)) // as in k6
 		} else {
 			form.Add(name, value.String())
 		}
@@ -231,8 +237,11 @@ func readCookies(v *vu, a *ask, value sobek.Value) error {
 }
 
 func readJar(v *vu, a *ask, value sobek.Value) error {
-	if sobek.IsNull(value) {
+	switch {
+	case sobek.IsNull(value):
 		a.jar, a.noJar = nil, true
+		return nil
+	case sobek.IsUndefined(value):
 		return nil
 	}
 	j, ok := hiddenIn[*jar](value)

@@ -12,6 +12,7 @@ import (
 	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
+	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
 
@@ -46,6 +47,43 @@ func TestScriptsOfOthers(t *testing.T) {
 		"new Trend('http_req_duration')": `metric "http_req_duration" is there already, as a trend`, // of another unit
 	} {
 		refuses(t, Config{Script: testenv.Files(t, "flow.js", "import { Trend } from 'k6/metrics';\n"+made+";\nexport default function () {}")}, want, "flow.js:2:")
+	}
+}
+
+// What scripts get by mistake, or do not: it is what they get in k6.
+func TestMistakesOfOthers(t *testing.T) {
+	server := shop(t)
+	for body, want := range map[string]string{
+		"http.post(u, { a: null, b: undefined }).body":                        `POST /echo application/x-www-form-urlencoded "a=%3Cnil%3E&b=%3Cnil%3E"`,
+		"JSON.stringify(http.get(u, { cookies: { n: 5 } }).request.cookies)":  `{"n":[{"name":"n","replace":false,"value":"5"}]}`,
+		"Object.keys(http.cookieJar().cookiesForURL('nope')).length":          "0",
+		"encoding.b64encode('a?>', 'nope') + encoding.b64encode('a?>', '')":   "YT8+YT8+",
+		"Object.keys(globalThis).includes('__resolve')":                       "false",
+		"Object.keys(http.get(u)).filter((k) => k === 'json' || k === 'url')": "json,url",
+		"http.get(u, { tags: { a: null } }).status":                           "0",
+		"http.get(u, { tags: 'x', auth: 'none' }).status":                     "200",
+		"http.get(u, { timeout: undefined }).status":                          "0",
+		"http.get(u, { responseType: null }).status":                          "0",
+		"http.get(u, { compression: 'nope' }).status":                         "0",
+		"http.get(u.replace('/echo', '/moved'), { redirects: null }).status":  "302",
+		"thrown(() => http.batch('x'))":                                       "batch takes",
+		"thrown(() => count.add(1, { a: null }))":                             `tags of count.add: an argument that has a, whose value is "null"`,
+		"thrown(() => check(1, {}, { a: undefined }))":                        `check: an argument that has a, whose value is "undefined"`,
+		"thrown(() => group('a', async () => 1))":                             "group takes no async function",
+		"thrown(() => check(1, { a: async () => false }))":                    "check takes no async function",
+		"check(1, { a: () => Promise.resolve(false) })":                       "true",
+		"JSON.stringify(data)":                                                `["1970-01-01T00:00:00Z","2009-02-13T23:31:30.12Z",null]`,
+	} {
+		var out strings.Builder
+		path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check, group } from 'k6'; import encoding from 'k6/encoding'; import { Counter } from 'k6/metrics';
+			const u = __ENV.BASE_URL + '/echo', count = new Counter('count'), thrown = (f) => { try { return f(); } catch (e) { return e.message; } };
+			let keep = [check, group, encoding];
+			export function setup() { return [new Date(0), new Date(1234567890120), undefined]; }
+			export default function (data) { console.log('it is', String(`+body+`)); }`)
+		driveIn(t, wire.Surroundings{Console: &out}, Config{Script: path, URL: server.URL}, 1, true)
+		if !strings.Contains(out.String(), "it is "+want) {
+			t.Errorf("%s: %s, want %q", body, out.String(), want)
+		}
 	}
 }
 

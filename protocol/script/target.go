@@ -280,8 +280,8 @@ type result struct {
 	value sobek.Value
 }
 
-// text returns the value as JSON, "" if it is undefined. As in k6, what is undefined in it becomes null, and a function or
-// a number that JSON does not have is a mistake.
+// text returns the value as JSON, "" if it is undefined. As in k6, what is undefined in it becomes null, times have no more
+// digits than they need, and a function or a number that JSON does not have is a mistake.
 func (r *result) text() (string, error) {
 	if sobek.IsUndefined(r.value) {
 		return "", nil
@@ -290,7 +290,10 @@ func (r *result) text() (string, error) {
 		key, value := call.Argument(0), call.Argument(1)
 		_, isFunction := sobek.AssertFunction(value)
 		number, isNumber := value.Export().(float64)
+		at, isTime := call.This.ToObject(r.v.rt).Get(key.String()).Export().(time.Time)
 		switch {
+		case isTime:
+			return r.v.rt.ToValue(at.UTC().Format(time.RFC3339Nano))
 		case sobek.IsUndefined(value):
 			return sobek.Null()
 		case isFunction, isNumber && (math.IsNaN(number) || math.IsInf(number, 0)):
