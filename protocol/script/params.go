@@ -122,12 +122,10 @@ func (v *vu) readBody(a *ask, value sobek.Value) {
 		a.body = bytes.Clone(body.Bytes())
 	case []byte:
 		a.body = bytes.Clone(body)
+	case map[string]any:
+		v.readForm(a, value.ToObject(v.rt))
 	default:
-		o, ok := value.(*sobek.Object)
-		if !ok || o.ClassName() == "Array" {
-			v.throw("a body is text, bytes or an object, and not %.40q: JSON.stringify makes text of anything", value.String())
-		}
-		v.readForm(a, o)
+		v.throw("a body is text, bytes or an object, and not %.40q: JSON.stringify makes text of anything", value.String())
 	}
 	a.sent = string(a.body)
 }
@@ -171,8 +169,8 @@ func formOf(o *sobek.Object) (form url.Values, files map[string]*sobek.Object) {
 			for _, one := range list {
 				form.Add(name, fmt.Sprint(one))
 			}
-		} else if !isObject(value) {
-			form.Add(name, fmt.Sprint(nil)) // as in k6
+		} else if _, object := value.(*sobek.Object); object || !isObject(value) {
+			form.Add(name, fmt.Sprint(value.Export())) // in the words of Go, as in k6
 		} else {
 			form.Add(name, value.String())
 		}

@@ -54,6 +54,7 @@ func TestScriptsOfOthers(t *testing.T) {
 func TestMistakesOfOthers(t *testing.T) {
 	server := shop(t)
 	for body, want := range map[string]string{
+		"http.post(u, { a: { b: 1 } }).body":                                  `POST /echo application/x-www-form-urlencoded "a=map%5Bb%3A1%5D"`,
 		"http.post(u, { a: null, b: undefined }).body":                        `POST /echo application/x-www-form-urlencoded "a=%3Cnil%3E&b=%3Cnil%3E"`,
 		"JSON.stringify(http.get(u, { cookies: { n: 5 } }).request.cookies)":  `{"n":[{"name":"n","replace":false,"value":"5"}]}`,
 		"Object.keys(http.cookieJar().cookiesForURL('nope')).length":          "0",
@@ -137,6 +138,7 @@ func TestRequestsWithMistakes(t *testing.T) {
 			{"http.get(undefined)", `0 1020 "undefined" is not an HTTP URL`, 0},
 			{"http.get('http://127.0.0.1:x/')", `0 1020 "http://127.0.0.1:x/" is not an HTTP URL`, 0},
 			{"http.post(u, 5)", `0 0 a body is text, bytes or an object, and not "5"`, 0},
+			{"http.post(u, new Map())", `0 0 a body is text, bytes or an object, and not "[object Map]"`, 0},
 			{"http.get(u, { timeout: 'long' })", `0 0 params.timeout: timeout is "long"`, 0},
 			{"http.get(u, { headers: { 'a b': 'c' } })", `0 1000 params.headers: header name "a b" is not a token`, 1},
 			{"http.request('GE T', u)", `0 1000 method "GE T" is not a method of HTTP`, 1},
