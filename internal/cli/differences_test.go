@@ -134,6 +134,9 @@ var differents = map[string][]different{
 	"the pause of `minIterationDuration`": {
 		{"export const options = { minIterationDuration: '500ms', iterations: 3, thresholds: { iteration_duration: ['min<500'] } };\nexport default function () {}", []string{"--expect", "p50 >= 500ms"}, exitDone, []string{"pass  p50 >= 500ms, iteration_duration min<500"}},
 	},
+	"thresholds on `count` of a trend, and on `min` and `max` of a gauge": {
+		{"export const options = { thresholds: { iteration_duration: ['count==1'], vus: ['max>=0', 'min>=0'] } };\n" + once("1"), nil, exitDone, []string{"pass  iteration_duration count==1, vus max>=0, vus min>=0"}},
+	},
 	"a duration of a load below one second": {
 		{"export const options = { duration: '200ms', thresholds: { iterations: ['count>0'] } };\nexport default function () { sleep(0.01); }", nil, exitDone, []string{"pass  iterations count>0"}},
 	},
