@@ -102,6 +102,9 @@ var differents = map[string][]different{
 	"the text of `error` of a response": {
 		{once("http.get('http://127.0.0.1:1/').error_code, http.get('http://127.0.0.1:1/').error"), nil, exitFailed, []string{"it is 1212 dial tcp 127.0.0.1:1: connect: connection refused"}},
 	},
+	"`status_text`": {
+		{once("http.get(u + '/words').status_text"), nil, exitDone, []string{"it is 200 OK"}},
+	},
 	"a space in the query of a URL": {
 		{once("http.get(u + '/echo?a b').status, http.get(u + '/echo?a b').url.slice(-4)"), nil, exitDone, []string{"it is 200 %20b"}},
 	},
@@ -182,6 +185,11 @@ func serveDifferent(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.CopyN(io.Discard, conn, 4+int64(frame[1]&0x7f))
 		}
 		io.WriteString(conn, "\x88\x00")
+	case "/words":
+		if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
+			io.WriteString(conn, "HTTP/1.1 200 Fine\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+			conn.Close()
+		}
 	case "/loop":
 		http.Redirect(w, r, "/loop", http.StatusFound)
 	case "/never":

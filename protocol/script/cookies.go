@@ -23,7 +23,7 @@ func (v *vu) cookies() *cookiejar.Jar {
 
 // addCookies puts into a request's header what the jar has for its URL, and its own.
 func (v *vu) addCookies(a *ask) {
-	if a.jar == nil && !a.noJar && v.jar != nil {
+	if a.jar == nil && v.jar != nil {
 		a.jar = v.jar
 	}
 	if a.jar == nil && len(a.cookies) == 0 {
@@ -62,7 +62,7 @@ func (v *vu) addCookies(a *ask) {
 
 // keepCookies keeps what an answer sets.
 func (v *vu) keepCookies(a *ask, r *reply) {
-	if a.noJar || !r.has("set-cookie") {
+	if !r.has("set-cookie") {
 		return
 	}
 	if set := (&http.Response{Header: r.answerHeader()}).Cookies(); len(set) > 0 {

@@ -74,7 +74,6 @@ type ask struct {
 	asked     []string       // URLs that redirected
 	encoding  string         // to compress the body with
 	jar       http.CookieJar // nil: the iteration's
-	noJar     bool
 	given     *string        // the Cookie field among the headers; nil: not looked for yet
 	cookies   []*http.Cookie // for this request alone
 	carried   []*http.Cookie // by the first request
@@ -128,7 +127,7 @@ func (v *vu) ask(a *ask, method string, arguments []sobek.Value, at int, hasBody
 		v.readBody(a, argument(at+1))
 		params = argument(at + 2)
 	}
-	readObject(v, a, params, paramReaders, v.ignoreParam, "compression", "jar", "redirects", "responseCallback", "responseType", "timeout")
+	readObject(v, a, params, paramReaders, v.ignoreParam, "compression", "redirects", "responseCallback", "responseType", "timeout")
 	v.compress(a)
 	if agent := "User-Agent"; len(a.header[agent]) == 0 {
 		a.header.Set(agent, orContend(v.target.Options.UserAgent))

@@ -235,13 +235,6 @@ func readCookies(v *vu, a *ask, value sobek.Value) error {
 }
 
 func readJar(v *vu, a *ask, value sobek.Value) error {
-	switch {
-	case sobek.IsNull(value):
-		a.jar, a.noJar = nil, true
-		return nil
-	case sobek.IsUndefined(value):
-		return nil
-	}
 	j, ok := hiddenIn[*jar](value)
 	if !ok {
 		return fmt.Errorf("is no cookie jar: http.cookieJar() and new http.CookieJar() are")
