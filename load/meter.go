@@ -217,6 +217,9 @@ func (r *MeterResult) Stat(name string, during time.Duration) (value float64, ok
 	return trendStat(&r.Trend, name), true
 }
 
+// MeterTime is the time that rates of counters are over.
+func (r *Result) MeterTime() time.Duration { return cmp.Or(r.Whole, r.Duration) }
+
 func trendStat(t *hist.Sketch, name string) float64 {
 	switch name {
 	case "avg":

@@ -232,6 +232,7 @@ func (d *mixDrive) add(plan Plan, results []*Result) *Result {
 			sum.Model = MixedModel
 		}
 		sum.Concurrency += r.Concurrency
+		sum.Whole = max(sum.Whole, r.Whole)
 		if r.Duration >= longest.Duration {
 			longest = r
 		}

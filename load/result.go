@@ -22,6 +22,9 @@ type Result struct {
 	Plan        Plan `json:"plan"`
 	// Duration is the length of the measured window as it was.
 	Duration time.Duration `json:"duration_ns"`
+	// Whole is how long a Metered target took after the warm-up: the window, what the end let finish, and what it did
+	// before and after. Rates of counters are over it; 0: over Duration.
+	Whole time.Duration `json:"whole_ns,omitempty"`
 	// Changes are how the server changed in a single run: stalls, trends, jumps, waves. They are what such a run is to show, and no warnings.
 	Changes []finding.Warning `json:"over_time,omitempty"`
 	// Starved is how many VUs of the closed model got no response while others got starvedAfter each on average, or could have; of
@@ -177,6 +180,7 @@ func Merge(results ...*Result) *Result {
 		}
 		sum.StartLagAllowed = max(sum.StartLagAllowed, r.StartLagAllowed)
 		sum.Duration += r.Duration
+		sum.Whole += r.Whole
 		sum.Starved = max(sum.Starved, r.Starved)
 		sum.Idle += r.Idle
 		sum.Overhang += r.Overhang

@@ -98,7 +98,8 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	done := r.start(driveCtx, s)
 	watch := r.watch(ctx, done)
 	r.close()
-	s.driven += r.elapsed()
+	took := r.elapsed()
+	s.driven += took
 	stop()
 	if !watch.finished && !waitFor(done, s.patience()) {
 		if s.pending = done; len(s.loops) > 0 {
@@ -111,10 +112,7 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	if reason := r.outage.abort(); reason != "" {
 		result.Stopped, result.Outage = Aborted, reason
 	}
-	s.sign(result)
-	if !plan.Begin.IsZero() {
-		result.BeganLate = r.base.Sub(plan.Begin)
-	}
+	s.sign(result, took)
 	if plan.Share.Whole() && !s.keeps {
 		result.Course.forget()
 	}
@@ -123,10 +121,11 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	return result, nil
 }
 
-// sign adds to a result what the session knows of it.
-func (s *Session) sign(result *Result) {
+// sign adds to a result what the session knows of it, which drove for so long.
+func (s *Session) sign(result *Result, took time.Duration) {
 	result.Target, result.Local = s.name, s.local
 	if s.metered != nil {
+		result.Whole = max(0, took-result.Plan.Warmup)
 		s.metered.Settle(result)
 	}
 	if result.Shares != nil {
@@ -319,6 +318,9 @@ func (r *run) result(w watched) *Result {
 		}
 	}
 	sum.Shares = r.shares()
+	if !r.plan.Begin.IsZero() {
+		sum.BeganLate = r.base.Sub(r.plan.Begin)
+	}
 	if w.finished && r.outage.abort() == "" {
 		sum.Unfinished = 0 // drivers whose VUs all ended have nothing in flight
 	}

@@ -50,7 +50,7 @@ func (t *Threshold) Check(r *Result) (held bool, detail string) {
 	if m.Kind == RateMeter && m.Total == 0 { // there is no rate that could break it, as in k6
 		return true, "it has no values"
 	}
-	value, ok := m.Stat(t.Stat, r.Duration)
+	value, ok := m.Stat(t.Stat, r.MeterTime())
 	if !ok {
 		return false, fmt.Sprintf("%s has no %s", t.Meter, t.Stat)
 	}

@@ -96,7 +96,7 @@ func Together(plan Plan, here string, parts []Part) *Result {
 	var first *Result
 	for _, p := range parts {
 		if p.Result != nil {
-			sum.Duration = max(sum.Duration, p.Result.Duration)
+			sum.Duration, sum.Whole = max(sum.Duration, p.Result.Duration), max(sum.Whole, p.Result.Whole)
 			first = cmp.Or(first, p.Result)
 		}
 	}

@@ -3,6 +3,7 @@ package pace
 import (
 	"fmt"
 	"math"
+	"sort"
 	"strings"
 	"time"
 )
@@ -89,6 +90,11 @@ func (c *Callers) Next(i int, t time.Duration) time.Duration {
 		begin += s.length
 	}
 	return Never
+}
+
+// At returns how many callers are planned at a time.
+func (c *Callers) At(t time.Duration) int {
+	return sort.Search(c.Peak(), func(i int) bool { return c.Next(i, t) != t })
 }
 
 // active returns when caller i begins and ceases to be one of a stage's, after its beginning.

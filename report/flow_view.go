@@ -70,7 +70,7 @@ func (v *view) flow(r *load.Result) {
 		v.aside("%d more: add --full", more)
 	}
 	for _, m := range ownMeters(r) {
-		v.aside("%s", meterLine(m, r.Duration))
+		v.aside("%s", meterLine(m, r.MeterTime()))
 	}
 	if text := checked(r); text != "" {
 		v.aside("%s", text)
@@ -139,7 +139,7 @@ func meterTables(r *load.Result) (all []table) {
 		t := table{columns: append([]string{"meter"}, stats...)}
 		for _, m := range r.Meters {
 			if m != nil && m.Kind == kind {
-				t.rows = append(t.rows, meterRow(m, stats, r.Duration))
+				t.rows = append(t.rows, meterRow(m, stats, r.MeterTime()))
 			}
 		}
 		if len(t.rows) > 0 {

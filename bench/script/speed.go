@@ -49,6 +49,7 @@ func speed(ctx context.Context, w io.Writer, t tools, c *paired.Comparison) erro
 	environment := []string{"BASE=http://" + server.Addr(""), "COUNTER=" + counter, "PROTOS=" + protos, fmt.Sprintf("DURATION=%ds", seconds)}
 	tables := map[string]paired.Table{
 		"get":   t.table("a GET and a check, 50 virtual users", 4, "get.js", environment),
+		"async": t.table("an asynchronous GET that is awaited, and a check, 50 virtual users", 3, "async.js", environment),
 		"login": t.table("five requests with JSON and five checks, 50 virtual users", 3, "login.js", environment),
 		"grpc":  t.table("connect, a unary call and close, 50 virtual users", 5, "grpc.js", environment),
 		"idle": {Title: "resident memory of a virtual user that sleeps", Own: func(ctx context.Context, w io.Writer, rounds int) error {

@@ -101,10 +101,7 @@ func (a *app) runOpened(ctx context.Context, opened load.Target, name string, pl
 		return failed(err)
 	}
 	defer a.pins.process.Release()
-	if own := script.Of(opened); own != nil {
-		r.script = own
-		own.Follow(plan)
-	}
+	r.drives(opened, plan)
 	ended := sync.OnceValue(func() error { return protocol.Close(opened) })
 	err := a.run(ctx, name, plan, r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {
 		cell, err := driveOnce(ctx, opened, name, plan)
@@ -112,15 +109,27 @@ func (a *app) runOpened(ctx context.Context, opened load.Target, name string, pl
 		load.Settle(opened, cell.Result)
 		return cell, err
 	})
-	wrong := ended()
-	if wrong == nil {
-		return err
+	return a.tornDown(ctx, err, ended())
+}
+
+// drives tells the script that is driven by which plan.
+func (r *runSettings) drives(opened load.Target, plan load.Plan) {
+	if own := script.Of(opened); own != nil {
+		r.script = own
+		own.Follow(plan)
 	}
-	if err != nil { // which decides the exit code
+}
+
+// tornDown is the outcome of a run with that of its teardown, which comes before what was measured, as in k6.
+func (a *app) tornDown(ctx context.Context, err, wrong error) error {
+	switch {
+	case wrong == nil:
+		return err
+	case ctx.Err() != nil: // which decides the exit code
 		fmt.Fprintf(a.Err, "contend: %v\n", wrong)
 		return err
 	}
-	return failed(wrong)
+	return failed(errors.Join(errors.Unwrap(err), wrong)) // what is only a code says nothing
 }
 
 // runServer starts a server for a run of it.
@@ -133,11 +142,26 @@ func (a *app) runServer(ctx context.Context, target protocol.Target, plan load.P
 		return failed(err)
 	}
 	defer release()
-	o.Opener.VUs, o.Seed = plan.VUs, plan.Seed
+	o.Opener.VUs, o.Seed, o.Opener.Console = plan.VUs, plan.Seed, bare(a.Err)
 	arm := r.ownServer.arm(target, o)
-	return a.run(ctx, target.URL(), plan, r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {
+	var wrong error // with the teardown of its script, whose result is whole
+	start := arm.Start
+	arm.Start = func(ctx context.Context, setup trial.Setup) (*trial.Live, error) {
+		live, err := start(ctx, setup)
+		if err == nil && script.Of(live.Target) != nil {
+			r.drives(live.Target, plan)
+			stop := live.Stop
+			live.Stop = func(ctx context.Context) error {
+				wrong = protocol.Close(live.Target)
+				return stop(ctx)
+			}
+		}
+		return live, err
+	}
+	err = a.run(ctx, target.URL(), plan, r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {
 		return a.measureWarm(ctx, arm, plan, r.pilot(plan, o.Placement.Widen))
 	})
+	return a.tornDown(ctx, err, wrong)
 }
 
 // run drives by the plan, and reports.
@@ -155,7 +179,7 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 		told.progress(now)
 	}
 	if r.script != nil {
-		plan.Until, plan.WholeFlows = r.script.Options.Until(), !expect.CountsAny(r.Expect)
+		plan.Until, plan.WholeFlows = r.script.Until(), !expect.CountsAny(r.Expect)
 	}
 	cell, err := drive(ctx, plan)
 	doc.Environment.CPUs = report.PlacedOn(a.pins.process.Layout)

@@ -7,7 +7,14 @@ import (
 	"github.com/grafana/sobek"
 )
 
-// asyncRequest sends a request while the script continues; its promise resolves to the answer.
+// A promised is a request whose answer settles a promise.
+type promised struct {
+	ask             *ask
+	resolve, reject func(any) error // fail if the script is interrupted
+}
+
+// asyncRequest sends a request while the script continues, as soon as it waits for anything; its promise resolves to
+// the answer.
 func (v *vu) asyncRequest(args sobek.FunctionCall) sobek.Value {
 	a, wrong := v.asked(args.Argument(0).String(), args.Arguments, 1, true)
 	promise, resolve, reject := v.rt.NewPromise()
@@ -16,20 +23,45 @@ func (v *vu) asyncRequest(args sobek.FunctionCall) sobek.Value {
 		return v.rt.ToValue(promise)
 	}
 	v.addCookies(a)
-	v.timers.from(v.ctx, func(live context.Context, post func(func() error) bool) {
-		first := new(reply)
-		wait(live, v.target.limit.reserve())
-		v.exchange(live, &a.call, first)
-		post(func() error {
-			v.timers.ended()
-			answer := v.follows(a, v.after(first))
-			if first.err != nil && v.target.Options.Throw {
-				return reject(v.exception("%s %s: %v", a.method, answer.url(), first.err))
-			}
-			return resolve(v.rt.NewDynamicObject(answer))
-		})
-	})
+	v.timers.promised = append(v.timers.promised, promised{a, resolve, reject})
 	return v.rt.ToValue(promise)
+}
+
+// alone returns what sends the only request that the script waits for, as if it were not asynchronous, which costs
+// least; nil: it waits for more.
+func (v *vu) alone() func() error {
+	t := &v.timers
+	if len(t.promised) != 1 || t.live > 0 || len(t.pending) > 0 {
+		return nil
+	}
+	one := t.promised[0]
+	t.promised = t.promised[:0]
+	return func() error { return v.keep(one, v.follows(one.ask, v.paced())) }
+}
+
+// sendPromised sends requests side by side, before the script waits.
+func (v *vu) sendPromised() {
+	all := v.timers.promised
+	v.timers.promised = v.timers.promised[:0]
+	for _, one := range all {
+		v.timers.from(v.ctx, func(live context.Context, post func(func() error) bool) {
+			first := new(reply)
+			wait(live, v.target.limit.reserve())
+			v.exchange(live, &one.ask.call, first)
+			post(func() error {
+				v.timers.ended()
+				return v.keep(one, v.follows(one.ask, v.after(first)))
+			})
+		})
+	}
+}
+
+// keep settles the promise of an answer.
+func (v *vu) keep(p promised, answer *response) error {
+	if answer.err != nil && v.target.Options.Throw {
+		return p.reject(v.exception("%s %s: %v", p.ask.method, answer.url(), answer.err))
+	}
+	return p.resolve(v.rt.NewDynamicObject(answer))
 }
 
 // after carries what follows a reply that has come: a redirect goes on by itself.
@@ -47,7 +79,7 @@ func (v *vu) after(first *reply) func(*call) *reply {
 // an array or an object.
 func (v *vu) batch(args sobek.FunctionCall) sobek.Value {
 	v.ready()
-	if !isObject(args.Argument(0)) {
+	if _, ok := args.Argument(0).(*sobek.Object); !ok {
 		v.throw("batch takes an array or an object of requests")
 	}
 	of := args.Argument(0).ToObject(v.rt)

@@ -78,6 +78,7 @@ func (c *conversation) converse() {
 		if asked.url.Scheme != near.scheme || asked.url.Host != near.host || asked.timeout != defaultTimeout {
 			return c.v.roundTrip(asked)
 		}
+		c.v.sendPromised()
 		c.reply = nil
 		if !c.strand.yield(step{call: asked}) {
 			return &reply{err: errEnded}
@@ -85,6 +86,7 @@ func (c *conversation) converse() {
 		return c.reply
 	}
 	c.v.away = func(work func(context.Context)) {
+		c.v.sendPromised()
 		c.strand.yield(step{work: work})
 	}
 }

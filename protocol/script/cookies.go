@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,26 +23,28 @@ func (v *vu) cookies() *cookiejar.Jar {
 
 // addCookies puts into a request's header what the jar has for its URL, and its own.
 func (v *vu) addCookies(a *ask) {
-	if a.jar == nil && !a.noJar && v.jar != nil {
+	if a.jar == nil && v.jar != nil {
 		a.jar = v.jar
 	}
 	if a.jar == nil && len(a.cookies) == 0 {
 		return
 	}
-	var pairs []string
-	own := map[string]bool{}
-	for _, c := range a.cookies {
-		own[c.Name] = true
-	}
+	all := slices.Clone(a.cookies)
 	if a.jar != nil {
 		for _, c := range a.jar.Cookies(a.url) {
-			if !own[c.Name] || !a.replaced[c.Name] {
-				pairs = append(pairs, c.Name+"="+c.Value)
+			if !a.replaced[c.Name] {
+				all = append(all, c)
 			}
 		}
 	}
-	for _, c := range a.cookies {
-		pairs = append(pairs, c.Name+"="+c.Value)
+	if a.carried == nil {
+		a.carried = all
+	}
+	var pairs []string
+	for _, c := range all {
+		if pair := (&http.Cookie{Name: c.Name, Value: c.Value}).String(); pair != "" {
+			pairs = append(pairs, pair)
+		}
 	}
 	if a.given == nil {
 		own := a.header.Get("Cookie")
@@ -59,7 +62,7 @@ func (v *vu) addCookies(a *ask) {
 
 // keepCookies keeps what an answer sets.
 func (v *vu) keepCookies(a *ask, r *reply) {
-	if a.noJar || !r.has("set-cookie") {
+	if !r.has("set-cookie") {
 		return
 	}
 	if set := (&http.Response{Header: r.answerHeader()}).Cookies(); len(set) > 0 {
@@ -91,7 +94,7 @@ func (v *vu) fillJar(o *sobek.Object, of http.CookieJar) {
 	v.hide(o, &jar{of})
 	parse := func(text string) *url.URL {
 		u, err := wire.Parse(text)
-		if err != nil || u.Host == "" {
+		if err != nil { // one without a host has no cookies
 			v.throw("%q is no URL", text)
 		}
 		return v.target.redirected(u)

@@ -14,8 +14,10 @@ type driven struct {
 	target *Target
 	load   *Load
 	first  int          // how many virtual users are of loads before it
+	plan   *load.Plan   // that drives it; nil: nobody has said
 	began  atomic.Int64 // its first iteration, in ns since 1970; 0: not yet
 	begun  atomic.Int64 // iterations
+	within atomic.Int64 // these that have not ended
 }
 
 var (
@@ -38,8 +40,8 @@ func (d *driven) NewVU(ctx context.Context, id int) (load.VU, error) {
 // Loops are those of the script.
 func (d *driven) Loops(vus int) (int, string) { return d.target.Loops(vus) }
 
-// Settle is that of the script.
-func (d *driven) Settle(r *load.Result) { d.target.Settle(r) }
+// Settle is that of the script; setup and teardown are of no scenario.
+func (d *driven) Settle(r *load.Result) { d.target.settle(r) }
 
 // severalScenarios is a script with several scenarios, which are driven side by side.
 type severalScenarios struct {
@@ -57,14 +59,16 @@ var _ interface {
 func (t *Target) several() (*severalScenarios, error) {
 	s := &severalScenarios{Target: t, Mix: load.Mix{Share: t.around.Share}}
 	first := 0
-	t.Options.Grace = 0
+	t.loads, t.Options.Grace = nil, 0
 	for i := range t.Options.Scenarios {
 		l := &t.Options.Scenarios[i]
 		plan, err := l.plan()
 		if err != nil {
 			return nil, fmt.Errorf("options.scenarios %s: %w", l.Name, err)
 		}
-		s.Loads = append(s.Loads, load.MixedLoad{Name: l.Name, Kind: l.Executor, Start: l.Start, Target: &driven{target: t, load: l, first: first}, Plan: plan})
+		of := &driven{target: t, load: l, plan: &plan, first: first}
+		t.loads = append(t.loads, of)
+		s.Loads = append(s.Loads, load.MixedLoad{Name: l.Name, Kind: l.Executor, Start: l.Start, Target: of, Plan: plan})
 		first += l.VUs
 		t.Options.VUs = first
 		t.Options.Duration, t.Options.Grace = max(t.Options.Duration, l.Duration), max(t.Options.Grace, l.Grace)

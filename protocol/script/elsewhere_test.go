@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -86,33 +87,56 @@ func TestScriptOfResult(t *testing.T) {
 	}
 }
 
-// Requests that nobody waits for go on side by side: each of two is answered when both have come.
+// Requests that nobody waits for go on side by side, also with those that a script waits for at once: each of two is
+// answered when both have come.
 func TestAsyncRequests(t *testing.T) {
 	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
-		arrived := make(chan struct{}, 2)
-		both := make(chan struct{})
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if arrived <- struct{}{}; len(arrived) == 2 {
-				close(both)
+		for _, both := range []string{
+			"await Promise.all(['/a', '/b'].map((path) => http.asyncRequest('GET', u + path)))",
+			"await (async () => { const a = http.asyncRequest('GET', u + '/a'), b = http.get(u + '/b'); return [await a, b]; })()",
+			"await (async () => { const a = http.asyncRequest('GET', u + '/a'); let b; setTimeout(() => { b = http.get(u + '/b'); }, 1); return [await a, b]; })()",
+		} {
+			path := testenv.Files(t, "flow.js", `import http from 'k6/http';
+				import { check } from 'k6';
+				const u = __ENV.BASE_URL;
+				export default async function () {
+					const all = `+both+`;
+					check(all, { 'came': (all) => all.map((r) => r.body).join() === '/a,/b' });
+					const lost = await http.asyncRequest('GET', 'http://127.0.0.1:1/');
+					check(lost, { 'is lost': (r) => r.status === 0 });
+				}`)
+			r := drive(Config{Script: path, URL: serveTogether(t)}, 1)
+			if len(r.Checks) != 2 || r.Checks[0].Passed != 1 || r.Checks[1].Passed != 1 || r.ErroredTotal() != 1 {
+				t.Errorf("%s: %+v %+v %v %v", both, r.Checks, r.Faults, r.Errored, r.Examples)
 			}
-			select {
-			case <-both:
-				fmt.Fprint(w, r.URL.Path)
-			case <-r.Context().Done():
-			}
-		}))
-		defer server.Close()
-		path := testenv.Files(t, "flow.js", `import http from 'k6/http';
-			import { check } from 'k6';
+		}
+		path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6'; export const options = { throw: true };
 			export default async function () {
-				const all = await Promise.all(['/a', '/b'].map((path) => http.asyncRequest('GET', __ENV.BASE_URL + path)));
-				check(all, { 'came': (all) => all.map((r) => r.body).join() === '/a,/b' });
-				const lost = await http.asyncRequest('GET', 'http://127.0.0.1:1/');
-				check(lost, { 'is lost': (r) => r.status === 0 });
+				let caught = [];
+				for (const n of [1, 2]) try { await Promise.all(Array(n).fill('http://127.0.0.1:1/').map((u) => http.asyncRequest('GET', u))); } catch (e) { caught.push(e.message); }
+				check(caught, { 'are caught': (c) => c.length === 2 && c.every((m) => m.includes('refused')) });
+				http.asyncRequest('GET', __ENV.BASE_URL + '/');
 			}`)
-		r := drive(Config{Script: path, URL: server.URL}, 1)
-		if len(r.Checks) != 2 || r.Checks[0].Passed != 1 || r.Checks[1].Passed != 1 || r.ErroredTotal() != 1 {
+		if r := drive(Config{Script: path, URL: shop(t).URL}, 1); len(r.Checks) != 1 || r.Checks[0].Passed != 1 || r.Meter("http_reqs").Sum != 4 {
 			t.Errorf("%+v %+v %v %v", r.Checks, r.Faults, r.Errored, r.Examples)
 		}
 	})
+}
+
+// serveTogether answers each of two requests when both have come.
+func serveTogether(t *testing.T) string {
+	var come atomic.Int64
+	both := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if come.Add(1) == 2 {
+			close(both)
+		}
+		select {
+		case <-both:
+			fmt.Fprint(w, r.URL.Path)
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }

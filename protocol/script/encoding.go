@@ -3,19 +3,15 @@ package script
 import (
 	"bytes"
 	"encoding/base64"
-	"maps"
-	"slices"
 
 	"github.com/grafana/sobek"
-
-	"contend/setting"
 )
 
 // encodingModule is "k6/encoding".
 func (v *vu) encodingModule() exports {
 	return exports{
 		"b64encode": func(call sobek.FunctionCall) sobek.Value {
-			return v.rt.ToValue(v.base64Of(call.Argument(1)).EncodeToString(v.bytes(call.Argument(0))))
+			return v.rt.ToValue(base64Of(call.Argument(1)).EncodeToString(v.bytes(call.Argument(0))))
 		},
 		"b64decode": v.b64decode,
 	}
@@ -26,20 +22,17 @@ var base64Forms = map[string]*base64.Encoding{
 	"std": base64.StdEncoding, "rawstd": base64.RawStdEncoding, "url": base64.URLEncoding, "rawurl": base64.RawURLEncoding,
 }
 
-func (v *vu) base64Of(form sobek.Value) *base64.Encoding {
-	if !isObject(form) {
-		return base64.StdEncoding
+// base64Of is that of a name, or std, as in k6.
+func base64Of(form sobek.Value) *base64.Encoding {
+	if e := base64Forms[form.String()]; e != nil {
+		return e
 	}
-	e := base64Forms[form.String()]
-	if e == nil {
-		v.throw("the encoding is %q; expected %s", form, setting.Or(slices.Sorted(maps.Keys(base64Forms))))
-	}
-	return e
+	return base64.StdEncoding
 }
 
 // b64decode returns an ArrayBuffer, or text where its third argument is "s".
 func (v *vu) b64decode(call sobek.FunctionCall) sobek.Value {
-	content, err := v.base64Of(call.Argument(1)).DecodeString(call.Argument(0).String())
+	content, err := base64Of(call.Argument(1)).DecodeString(call.Argument(0).String())
 	if err != nil {
 		v.throw("b64decode: %v", err)
 	}

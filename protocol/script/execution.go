@@ -15,9 +15,9 @@ import (
 
 // A tally counts what the virtual users of a target are at, for those that ask.
 type tally struct {
-	began                           atomic.Int64 // the first iteration, in ns since 1970; 0: not yet
-	completed, interrupted, current atomic.Int64 // iterations
-	users                           atomic.Int64
+	began                  atomic.Int64 // the first iteration, in ns since 1970; 0: not yet
+	completed, interrupted atomic.Int64 // iterations
+	users                  atomic.Int64
 }
 
 // begin returns the number of an iteration among all those of the load, from 0.
@@ -25,15 +25,15 @@ func (d *driven) begin() int64 {
 	now := time.Now().UnixNano()
 	d.began.CompareAndSwap(0, now)
 	d.target.tally.began.CompareAndSwap(0, now)
-	d.target.tally.current.Add(1)
+	d.within.Add(1)
 	return d.begun.Add(1) - 1
 }
 
 // progress is how much of the load is over, from 0 to 1: of its time or of its iterations, whichever is more.
 func (d *driven) progress() float64 {
 	share := 0.0
-	if began := d.began.Load(); began != 0 && d.load.Duration > 0 {
-		share = time.Since(time.Unix(0, began)).Seconds() / d.load.Duration.Seconds()
+	if began := d.began.Load(); began != 0 && d.load.Duration > d.load.Start {
+		share = time.Since(time.Unix(0, began)).Seconds() / (d.load.Duration - d.load.Start).Seconds()
 	}
 	if d.load.Iterations > 0 {
 		share = max(share, float64(d.begun.Load())/float64(d.load.Iterations))
@@ -41,9 +41,9 @@ func (d *driven) progress() float64 {
 	return min(1, share)
 }
 
-func (t *tally) end(interrupted bool) {
-	t.current.Add(-1)
-	if interrupted {
+func (d *driven) end(interrupted bool) {
+	d.within.Add(-1)
+	if t := &d.target.tally; interrupted {
 		t.interrupted.Add(1)
 	} else {
 		t.completed.Add(1)
@@ -81,9 +81,9 @@ func (v *vu) executionModule() exports {
 		"instance": v.facts("instance", facts{
 			"iterationsCompleted":    number(t.tally.completed.Load),
 			"iterationsInterrupted":  number(t.tally.interrupted.Load),
-			"vusActive":              number(t.tally.current.Load),
+			"vusActive":              number(t.active),
 			"vusInitialized":         number(t.tally.users.Load),
-			"currentTestRunDuration": func() any { return milliseconds(t.tally.elapsed()) },
+			"currentTestRunDuration": func() any { return milliseconds(t.tally.elapsed() + t.apart.passed()) },
 		}),
 		"test": v.facts("test", facts{
 			"abort":   func() any { return v.abort },

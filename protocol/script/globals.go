@@ -17,7 +17,7 @@ func (v *vu) globals() {
 	_ = v.rt.Set("__VU", v.id)
 	_ = v.rt.Set("open", v.open)
 	_ = v.rt.Set("require", v.require)
-	_ = v.rt.Set(resolveName, v.resolve)
+	_ = v.rt.GlobalObject().DefineDataProperty(resolveName, v.rt.ToValue(v.resolve), sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_FALSE)
 	v.later("console", func() sobek.Value { return v.object(v.target.console.methods(v)) })
 	v.later("crypto", func() sobek.Value { return v.rt.ToValue(v.webCrypto()) })
 	for name, function := range v.timersModule() {

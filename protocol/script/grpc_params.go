@@ -54,8 +54,8 @@ var grpcCallReaders = map[string]func(v *vu, p *grpcCall, value sobek.Value) err
 	},
 }
 
-// readObject reads each name of an object by its reader; one that has none is for unknown, and null is like nothing
-// where it is not among the values of that name.
+// readObject reads each name of an object by its reader; one that has none is for unknown. null and undefined are like
+// nothing, except for the names whose readers want them.
 func readObject[T any](v *vu, into *T, params sobek.Value, readers map[string]func(*vu, *T, sobek.Value) error, unknown func(name, hint string), nullable ...string) {
 	if !isObject(params) {
 		return
@@ -67,7 +67,7 @@ func readObject[T any](v *vu, into *T, params sobek.Value, readers map[string]fu
 			unknown(name, meant(name, slices.Sorted(maps.Keys(readers))))
 			continue
 		}
-		if value := o.Get(name); isObject(value) || sobek.IsNull(value) && slices.Contains(nullable, name) {
+		if value := o.Get(name); isObject(value) || slices.Contains(nullable, name) {
 			if err := read(v, into, value); err != nil {
 				v.throw("params.%s: %v", name, err)
 			}
@@ -75,7 +75,7 @@ func readObject[T any](v *vu, into *T, params sobek.Value, readers map[string]fu
 	}
 }
 
-// refuseParam is for parameters of gRPC, ignoreParam for others, as in k6.
+// refuseParam is for parameters of gRPC and of WebSocket, ignoreParam for others, as in k6.
 func (v *vu) refuseParam(name, hint string) { v.throw("params.%s is not known%s", name, hint) }
 
 func (v *vu) ignoreParam(name, hint string) {

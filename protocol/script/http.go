@@ -74,9 +74,9 @@ type ask struct {
 	asked     []string       // URLs that redirected
 	encoding  string         // to compress the body with
 	jar       http.CookieJar // nil: the iteration's
-	noJar     bool
 	given     *string        // the Cookie field among the headers; nil: not looked for yet
 	cookies   []*http.Cookie // for this request alone
+	carried   []*http.Cookie // by the first request
 	replaced  map[string]bool
 	sent      string // the body as text
 	tags      tagMap
@@ -127,7 +127,7 @@ func (v *vu) ask(a *ask, method string, arguments []sobek.Value, at int, hasBody
 		v.readBody(a, argument(at+1))
 		params = argument(at + 2)
 	}
-	readObject(v, a, params, paramReaders, v.ignoreParam, "responseCallback", "jar")
+	readObject(v, a, params, paramReaders, v.ignoreParam, "compression", "redirects", "responseCallback", "responseType", "timeout")
 	v.compress(a)
 	if agent := "User-Agent"; len(a.header[agent]) == 0 {
 		a.header.Set(agent, orContend(v.target.Options.UserAgent))
@@ -319,9 +319,9 @@ func (v *vu) setResponseCallback(value sobek.Value) {
 	v.http.expected, v.http.words = v.callback(value)
 }
 
-// callback reads what expectedStatuses made; null asks nothing of answers.
+// callback reads what expectedStatuses made; null and undefined ask nothing of answers.
 func (v *vu) callback(value sobek.Value) (func(int) bool, string) {
-	if sobek.IsNull(value) {
+	if !isObject(value) {
 		return nil, ""
 	}
 	e, ok := value.Export().(*expectation)

@@ -43,9 +43,13 @@ func (v *vu) check(call sobek.FunctionCall) sobek.Value {
 		value := sets.Get(name)
 		if f, ok := sobek.AssertFunction(value); ok {
 			var err error
+			function := value
 			if value, err = f(sobek.Undefined(), of); err != nil {
 				v.checked(name, false, tags)
 				panic(err)
+			}
+			if _, object := value.(*sobek.Object); object {
+				v.notAsync("check", function)
 			}
 		}
 		passed := value.ToBoolean()
@@ -70,6 +74,13 @@ func (v *vu) checked(name string, passed bool, of tagMap) {
 // groupSeparator separates the names of groups.
 const groupSeparator = "::"
 
+// notAsync refuses a function whose outcome is a promise, which would be over before its work is.
+func (v *vu) notAsync(what string, function sobek.Value) {
+	if kind, ok := function.ToObject(v.rt).Get("constructor").(*sobek.Object); ok && kind.Get("name").String() == "AsyncFunction" {
+		v.throw("%s takes no async function, as in k6: await what it waits for before", what)
+	}
+}
+
 // simple refuses a name that would be read as several.
 func (v *vu) simple(what, name string) {
 	if strings.Contains(name, groupSeparator) {
@@ -83,6 +94,7 @@ func (v *vu) inGroup(call sobek.FunctionCall) sobek.Value {
 	if !ok {
 		v.throw("group needs a name and a function")
 	}
+	v.notAsync("group", call.Argument(1))
 	name, outer, began := call.Argument(0).String(), v.group, time.Now()
 	v.simple("group", name)
 	defer func() { v.group = outer }()

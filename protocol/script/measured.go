@@ -82,12 +82,6 @@ func (v *vu) meterIteration(out *load.Outcome) {
 	v.measure(mIterations, 1, nil)
 	v.measure(mIteration, milliseconds(v.ended.Sub(v.began)), nil)
 	v.meterTraffic(out.BytesIn, out.BytesOut)
-	v.meterUsers()
-}
-
-func (v *vu) meterUsers() {
-	v.measure(mVUs, float64(v.target.tally.users.Load()), nil)
-	v.measure(mVUsMax, float64(v.target.tally.users.Load()), nil)
 }
 
 func (v *vu) meterTraffic(in, out int64) {

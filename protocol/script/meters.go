@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"contend/load"
 )
@@ -126,6 +127,21 @@ type apart struct {
 	mu       sync.Mutex
 	checks   []load.Check
 	readings []load.Reading
+	took     time.Duration // setup and teardown
+}
+
+// pass notes how long setup or teardown took that began then.
+func (a *apart) pass(began time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.took += time.Since(began)
+}
+
+// passed is how long they took since the last result.
+func (a *apart) passed() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.took
 }
 
 // note keeps what a virtual user has measured.
@@ -144,9 +160,18 @@ func (a *apart) settle(c *load.Result) {
 	a.checks, a.readings = nil, nil
 }
 
-// Settle adds what is apart since the last time, what thresholds are about and nothing was
-// measured of, the dropped iterations, how responses fall to virtual users, and what the script is.
+// Settle adds to the result of a run how long setup and teardown took, and what the script measured.
 func (t *Target) Settle(c *load.Result) {
+	t.settle(c)
+	t.apart.mu.Lock()
+	defer t.apart.mu.Unlock()
+	c.Whole += t.apart.took
+	t.apart.took = 0
+}
+
+// settle adds what is apart since the last time, what thresholds are about and nothing was
+// measured of, the dropped iterations, how responses fall to virtual users, and what the script is.
+func (t *Target) settle(c *load.Result) {
 	c.Script = &t.script
 	t.apart.settle(c)
 	if shares := t.hearings.shares(); c.Plan.IsShared() && c.Shares == nil {

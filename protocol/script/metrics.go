@@ -21,7 +21,7 @@ func (v *vu) metricsModule() exports {
 }
 
 // metricName is what metrics may be called.
-var metricName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+var metricName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{1,128}$`)
 
 // newMetric is the constructor of a kind: new Trend(name, isTime).
 func (v *vu) newMetric(kind load.MeterKind) func(sobek.ConstructorCall) *sobek.Object {
@@ -31,7 +31,7 @@ func (v *vu) newMetric(kind load.MeterKind) func(sobek.ConstructorCall) *sobek.O
 		}
 		name := call.Argument(0).String()
 		if !metricName().MatchString(name) {
-			v.throw("a metric's name is %q; expected letters, digits and _, at most 128, and no digit first", name)
+			v.throw("a metric's name is %q; expected 2 to 129 letters, digits and _, and no digit first", name)
 		}
 		m, err := v.target.meters.make(name, kind, call.Argument(1).ToBoolean())
 		if err != nil {

@@ -81,6 +81,7 @@ func TestWhere(t *testing.T) {
 		{`{ blacklistIPs: ['10.0.0.0/8'] }`, "10.1.2.3:80", "ip is blacklisted"},
 		{`{ blacklistIPs: ['10.0.0.0/8', '::1'] }`, "[::1]:80", "ip is blacklisted"},
 		{`{ blacklistIPs: ['10.0.0.0/8'], hosts: { a: '10.0.0.1' } }`, "a:80", "ip is blacklisted"},
+		{`{}`, "a.example:80", "a.example:80"}, // the system chooses among its addresses
 		{`{ dns: { ttl: '1m', select: 'random' } }`, "127.0.0.1:80", "127.0.0.1:80"},
 	} {
 		got, err := readOptionsOf(t, c.options).where(t.Context(), c.ask)

@@ -59,12 +59,15 @@ func readRedirects(_ *vu, a *ask, value sobek.Value) error {
 
 // compress applies params.compression to the body. A Content-Encoding among the headers stays.
 func (v *vu) compress(a *ask) {
-	if a.encoding == "" || len(a.body) == 0 {
+	if a.encoding == "" {
 		return
 	}
 	body, err := coding.Encode(a.encoding, a.body)
 	if err != nil {
 		v.throw("params.compression: %v", err)
+	}
+	if len(a.body) == 0 {
+		return
 	}
 	a.body, a.sent = body, string(body)
 	if a.header.Get("Content-Encoding") == "" {
@@ -81,8 +84,9 @@ func readTags(v *vu, a *ask, value sobek.Value) (err error) {
 	return err
 }
 
+// checkAuth ignores a kind that nobody knows, as k6 does.
 func checkAuth(kind string) error {
-	if kind != "basic" {
+	if kind == "digest" || kind == "ntlm" {
 		return fmt.Errorf("is %q; expected basic, with user:password in the URL", kind)
 	}
 	return nil
@@ -118,12 +122,10 @@ func (v *vu) readBody(a *ask, value sobek.Value) {
 		a.body = bytes.Clone(body.Bytes())
 	case []byte:
 		a.body = bytes.Clone(body)
+	case map[string]any:
+		v.readForm(a, value.ToObject(v.rt))
 	default:
-		o, ok := value.(*sobek.Object)
-		if !ok || o.ClassName() == "Array" {
-			v.throw("a body is text, bytes or an object, and not %.40q: JSON.stringify makes text of anything", value.String())
-		}
-		v.readForm(a, o)
+		v.throw("a body is text, bytes or an object, and not %.40q: JSON.stringify makes text of anything", value.String())
 	}
 	a.sent = string(a.body)
 }
@@ -167,6 +169,8 @@ func formOf(o *sobek.Object) (form url.Values, files map[string]*sobek.Object) {
 			for _, one := range list {
 				form.Add(name, fmt.Sprint(one))
 			}
+		} else if _, object := value.(*sobek.Object); object || !isObject(value) {
+			form.Add(name, fmt.Sprint(value.Export())) // in the words of Go, as in k6
 		} else {
 			form.Add(name, value.String())
 		}
@@ -231,10 +235,6 @@ func readCookies(v *vu, a *ask, value sobek.Value) error {
 }
 
 func readJar(v *vu, a *ask, value sobek.Value) error {
-	if sobek.IsNull(value) {
-		a.jar, a.noJar = nil, true
-		return nil
-	}
 	j, ok := hiddenIn[*jar](value)
 	if !ok {
 		return fmt.Errorf("is no cookie jar: http.cookieJar() and new http.CookieJar() are")

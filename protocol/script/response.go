@@ -3,9 +3,11 @@ package script
 import (
 	"crypto/tls"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,8 +30,7 @@ type property func(r *response) sobek.Value
 // properties are those of a response, in the order of their names.
 var properties map[string]property
 
-var propertyNames = []string{"body", "cookies", "error", "error_code", "headers", "ocsp", "proto", "remote_ip", "remote_port",
-	"request", "status", "status_text", "timings", "tls_cipher_suite", "tls_version", "url"}
+var propertyNames []string
 
 func init() { // it refers to functions that refer to it
 	properties = map[string]property{
@@ -54,6 +55,7 @@ func init() { // it refers to functions that refer to it
 		"submitForm":       func(r *response) sobek.Value { return r.v.rt.ToValue(r.submitForm) },
 		"clickLink":        func(r *response) sobek.Value { return r.v.rt.ToValue(r.clickLink) },
 	}
+	propertyNames = slices.Sorted(maps.Keys(properties))
 }
 
 var _ sobek.DynamicObject = (*response)(nil)
@@ -134,13 +136,18 @@ func (r *response) cookiesValue() sobek.Value {
 		all[c.Name] = append(all[c.Name], map[string]any{"name": c.Name, "value": c.Value, "domain": c.Domain, "path": c.Path,
 			"http_only": c.HttpOnly, "secure": c.Secure, "max_age": c.MaxAge, "expires": expires})
 	}
-	o := r.v.rt.NewObject()
+	return r.v.listsOf(all)
+}
+
+// listsOf makes an object of lists.
+func (v *vu) listsOf(all map[string][]map[string]any) *sobek.Object {
+	o := v.rt.NewObject()
 	for name, list := range all {
 		items := make([]any, len(list))
 		for i, one := range list {
-			items[i] = r.v.object(one)
+			items[i] = v.object(one)
 		}
-		_ = o.Set(name, r.v.rt.NewArray(items...))
+		_ = o.Set(name, v.rt.NewArray(items...))
 	}
 	return o
 }
@@ -161,7 +168,11 @@ func (r *response) requestValue() sobek.Value {
 	for name, values := range r.ask.first.header {
 		_ = headers.Set(name, r.v.rt.ToValue(values))
 	}
-	return r.v.object(exports{"method": r.ask.first.method, "url": r.ask.first.url.String(), "body": r.ask.sent, "headers": headers, "cookies": r.v.rt.NewObject()})
+	cookies := map[string][]map[string]any{}
+	for _, c := range r.ask.carried {
+		cookies[c.Name] = append(cookies[c.Name], map[string]any{"name": c.Name, "value": c.Value, "replace": false})
+	}
+	return r.v.object(exports{"method": r.ask.first.method, "url": r.ask.first.url.String(), "body": r.ask.sent, "headers": headers, "cookies": r.v.listsOf(cookies)})
 }
 
 func (r *reply) errorText() string {

@@ -14,7 +14,7 @@ import (
 )
 
 // Follow tells the script by which plan its only load is driven, flags included; it is for exec.test.options.
-func (t *Target) Follow(plan load.Plan) { t.plan = &plan }
+func (t *Target) Follow(plan load.Plan) { t.all.plan = &plan }
 
 // testOptions is exec.test.options: all options, null where one is not set, and the load of the run as scenarios.
 func (v *vu) testOptions() sobek.Value {
@@ -68,8 +68,8 @@ func (t *Target) scenarios() map[string]map[string]any {
 	_ = json.Unmarshal(t.Options.given["scenarios"], &given) // it has been read by now
 	for _, name := range t.Options.Names() {
 		driven[name] = withNulls(given[name])
-		if _, has := given[name]["vus"]; has && len(t.Options.Scenarios) == 1 && t.plan != nil {
-			driven[name]["vus"] = t.plan.VUs
+		if _, has := given[name]["vus"]; has && len(t.Options.Scenarios) == 1 && t.all.plan != nil {
+			driven[name]["vus"] = t.all.plan.VUs
 		}
 	}
 	return driven
@@ -77,7 +77,7 @@ func (t *Target) scenarios() map[string]map[string]any {
 
 // derived is the scenario that options without scenarios come to, or flags.
 func (t *Target) derived() map[string]any {
-	o, plan := &t.Options, t.plan
+	o, plan := &t.Options, t.all.plan
 	if plan == nil {
 		plan = &load.Plan{VUs: max(1, o.VUs), Iterations: o.Iterations, Duration: o.Duration}
 	}
@@ -92,7 +92,7 @@ func (t *Target) derived() map[string]any {
 		return withNulls(map[string]any{"executor": "constant-arrival-rate", "rate": plan.Pacer.Peak(), "timeUnit": "1s", "duration": within(plan.Duration), "preAllocatedVUs": plan.VUs, "maxVUs": plan.VUs})
 	case plan.Pacer != nil:
 		return withNulls(map[string]any{"executor": "ramping-arrival-rate", "timeUnit": "1s", "preAllocatedVUs": plan.VUs, "maxVUs": plan.VUs})
-	case o.Ramps() && plan.Iterations == 0 && (t.plan == nil || plan.Callers != nil):
+	case o.Ramps() && plan.Iterations == 0 && (t.all.plan == nil || plan.Callers != nil):
 		from := cmp.Or(string(o.given["vus"]), "1")
 		return withNulls(map[string]any{"executor": "ramping-vus", "startVUs": json.RawMessage(from), "stages": o.given["stages"], "gracefulRampDown": nil})
 	case plan.Iterations > 0:

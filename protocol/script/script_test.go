@@ -75,6 +75,7 @@ func newTargetIn(t testing.TB, around wire.Surroundings, c Config) *Target {
 	t.Helper()
 	target, err := New(t.Context(), c, around)
 	testenv.Must(t, err)
+	t.Cleanup(func() { _ = target.Close() }) // where the test has not closed it, which also looks at the error
 	return target
 }
 

@@ -83,8 +83,8 @@ func socketURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// newSession reads what a WebSocket is opened with.
-func (v *vu) newSession(what, text string, params sobek.Value) *session {
+// newSession reads what a WebSocket is opened with, and tells of unknown parameters.
+func (v *vu) newSession(what, text string, params sobek.Value, unknown func(name, hint string)) *session {
 	v.usable(what)
 	u, err := socketURL(text)
 	if err != nil {
@@ -92,7 +92,7 @@ func (v *vu) newSession(what, text string, params sobek.Value) *session {
 	}
 	s := &session{v: v, url: v.target.redirected(u), pinged: map[string]time.Time{}}
 	s.ask.header = http.Header{"User-Agent": {orContend(v.target.Options.UserAgent)}}
-	readObject(v, s, params, socketReaders, v.ignoreParam)
+	readObject(v, s, params, socketReaders, unknown)
 	s.ask.url = ofPage(s.url)
 	if !s.ask.named {
 		s.ask.name = nameOf("WS", s.url)

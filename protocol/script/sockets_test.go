@@ -186,7 +186,22 @@ func TestWebSockets(t *testing.T) {
 		{"binary type", `new WebSocket(u + '/ws').binaryType = 'text';`, "expected arraybuffer, blob"},
 		{"subprotocol", `new WebSocket(u + '/ws', 'a b');`, "which is not a token"},
 		{"fragment", `new WebSocket(u + '/ws#a');`, "not a WebSocket URL"},
-		{"param", `const w = new WebSocket(u + '/ws', null, { header: {} }); w.onopen = () => w.close();`, ""},
+		{"param", `new WebSocket(u + '/ws', null, { header: {} });`, "params.header is not known: did you mean headers?"},
+	})
+}
+
+// A ping and a close of a WebSocket count among the messages that were sent, as in k6.
+func TestWebSocketsCountWhatTheySend(t *testing.T) {
+	path := testenv.Files(t, "flow.js", `import { WebSocket } from 'k6/websockets';
+		export default function () {
+			const w = new WebSocket(__ENV.BASE_URL.replace('http', 'ws') + '/ws');
+			w.onopen = () => { w.send('a'); w.send('b'); w.ping(); };
+			w.onpong = () => w.close();
+		}`)
+	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
+		if m := drive(Config{Script: path, URL: "http://" + socketServer(t)}, 3).Meter("ws_msgs_sent"); m == nil || m.Sum != 12 {
+			t.Errorf("ws_msgs_sent is %+v, want 12", m)
+		}
 	})
 }
 
@@ -206,6 +221,7 @@ func TestSocketsEndless(t *testing.T) {
 				const u = 'ws://' + __ENV.AT + '/ws'; export default function () { `+body+` }`)
 			target := newTarget(t, Config{Script: path, URL: base, Env: []string{"AT=" + address}})
 			unfinished(t, body, target)
+			testenv.Must(t, target.Close())
 		}
 	}
 }

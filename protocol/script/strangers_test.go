@@ -12,6 +12,7 @@ import (
 	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
+	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
 
@@ -23,6 +24,7 @@ func TestScriptsOfOthers(t *testing.T) {
 			{"the global object is called global", "global.seen = typeof global;", "globalThis.seen + (global === globalThis) + Object.keys(globalThis).includes('global')", "objecttruetrue"},
 			{"a script of its own names", "const global = 5;", "global", "5"},
 			{"a metric that there is", "const sent = new Counter('ws_msgs_sent'), time = new Trend('http_req_waiting', true);", "sent.add(2) && time.add(1)", "true"},
+			{"a metric with a long name", "const long = new Counter('a'.repeat(129));", "long.name.length", "129"},
 			{"metadata", "", "(exec.vu.metrics.metadata.a = 'b', exec.vu.metrics.metadata.a)", "b"},
 		} {
 			path := testenv.Files(t, "flow.js", `import { check } from 'k6'; import { Counter, Trend } from 'k6/metrics'; import exec from 'k6/execution';
@@ -40,9 +42,50 @@ func TestScriptsOfOthers(t *testing.T) {
 	}
 	for made, want := range map[string]string{
 		"new Trend('ws_msgs_sent')":      `metric "ws_msgs_sent" is there already, as a counter`,
+		"new Trend('a')":                 `a metric's name is "a"; expected 2 to 129 letters, digits and _, and no digit first`,
+		"new Trend('a'.repeat(130))":     `expected 2 to 129 letters`,
 		"new Trend('http_req_duration')": `metric "http_req_duration" is there already, as a trend`, // of another unit
 	} {
 		refuses(t, Config{Script: testenv.Files(t, "flow.js", "import { Trend } from 'k6/metrics';\n"+made+";\nexport default function () {}")}, want, "flow.js:2:")
+	}
+}
+
+// What scripts get by mistake, or do not: it is what they get in k6.
+func TestMistakesOfOthers(t *testing.T) {
+	server := shop(t)
+	for body, want := range map[string]string{
+		"http.post(u, { a: { b: 1 } }).body":                                  `POST /echo application/x-www-form-urlencoded "a=map%5Bb%3A1%5D"`,
+		"http.post(u, { a: null, b: undefined }).body":                        `POST /echo application/x-www-form-urlencoded "a=%3Cnil%3E&b=%3Cnil%3E"`,
+		"JSON.stringify(http.get(u, { cookies: { n: 5 } }).request.cookies)":  `{"n":[{"name":"n","replace":false,"value":"5"}]}`,
+		"Object.keys(http.cookieJar().cookiesForURL('nope')).length":          "0",
+		"encoding.b64encode('a?>', 'nope') + encoding.b64encode('a?>', '')":   "YT8+YT8+",
+		"Object.keys(globalThis).includes('__resolve')":                       "false",
+		"Object.keys(http.get(u)).filter((k) => k === 'json' || k === 'url')": "json,url",
+		"Object.keys(http.get(u, { jar: null, cookies: { n: 5 } }).request.cookies).join() + http.cookieJar().set(u, 'a', 'b') + Object.keys(http.get(u, { jar: null }).request.cookies)": "ntruea",
+		"http.get(u, { tags: { a: null } }).status":                          "0",
+		"http.get(u, { tags: 'x', auth: 'none' }).status":                    "200",
+		"http.get(u, { timeout: undefined }).status":                         "0",
+		"http.get(u, { responseType: null }).status":                         "0",
+		"http.get(u, { compression: 'nope' }).status":                        "0",
+		"http.get(u.replace('/echo', '/moved'), { redirects: null }).status": "302",
+		"thrown(() => http.batch('x'))":                                      "batch takes",
+		"thrown(() => count.add(1, { a: null }))":                            `tags of count.add: an argument that has a, whose value is "null"`,
+		"thrown(() => check(1, {}, { a: undefined }))":                       `check: an argument that has a, whose value is "undefined"`,
+		"thrown(() => group('a', async () => 1))":                            "group takes no async function",
+		"thrown(() => check(1, { a: async () => false }))":                   "check takes no async function",
+		"check(1, { a: () => Promise.resolve(false) })":                      "true",
+		"JSON.stringify(data)":                                               `["1970-01-01T00:00:00Z","2009-02-13T23:31:30.12Z",null]`,
+	} {
+		var out strings.Builder
+		path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check, group } from 'k6'; import encoding from 'k6/encoding'; import { Counter } from 'k6/metrics';
+			const u = __ENV.BASE_URL + '/echo', count = new Counter('count'), thrown = (f) => { try { return f(); } catch (e) { return e.message; } };
+			let keep = [check, group, encoding];
+			export function setup() { return [new Date(0), new Date(1234567890120), undefined]; }
+			export default function (data) { console.log('it is', String(`+body+`)); }`)
+		driveIn(t, wire.Surroundings{Console: &out}, Config{Script: path, URL: server.URL}, 1, true)
+		if !strings.Contains(out.String(), "it is "+want) {
+			t.Errorf("%s: %s, want %q", body, out.String(), want)
+		}
 	}
 }
 
@@ -57,7 +100,7 @@ func TestCutIterationsAreMeasured(t *testing.T) {
 		} {
 			path := testenv.Files(t, "flow.js", `import ws from 'k6/ws'; import { WebSocket } from 'k6/websockets'; import { check } from 'k6'; import { Counter } from 'k6/metrics';
 				const u = __ENV.BASE_URL.replace('http', 'ws') + '/ws', got = new Counter('got'); let keep = [ws, WebSocket];
-				export const options = { thresholds: { ws_sessions: ['count==2'], ws_msgs_received: ['count==2'], got: ['count==2'], vus: ['value==2'], checks: ['rate==1'] } };
+				export const options = { thresholds: { ws_sessions: ['count==2'], ws_msgs_received: ['count==2'], got: ['count==2'], checks: ['rate==1'] } };
 				export default function () { `+body+` }`)
 			for length := 200 * time.Millisecond; ; length *= 4 { // until the messages have come
 				c := Config{Script: path, URL: "http://" + address}
@@ -96,6 +139,7 @@ func TestRequestsWithMistakes(t *testing.T) {
 			{"http.get(undefined)", `0 1020 "undefined" is not an HTTP URL`, 0},
 			{"http.get('http://127.0.0.1:x/')", `0 1020 "http://127.0.0.1:x/" is not an HTTP URL`, 0},
 			{"http.post(u, 5)", `0 0 a body is text, bytes or an object, and not "5"`, 0},
+			{"http.post(u, new Map())", `0 0 a body is text, bytes or an object, and not "[object Map]"`, 0},
 			{"http.get(u, { timeout: 'long' })", `0 0 params.timeout: timeout is "long"`, 0},
 			{"http.get(u, { headers: { 'a b': 'c' } })", `0 1000 params.headers: header name "a b" is not a token`, 1},
 			{"http.request('GE T', u)", `0 1000 method "GE T" is not a method of HTTP`, 1},

@@ -58,7 +58,7 @@ func (t *Target) summarise(r *load.Result) *summary {
 	}
 	s := &summary{Root: newGroup("", ""), Metrics: map[string]*metricSummary{},
 		Options: map[string]any{"summaryTrendStats": stats, "summaryTimeUnit": "", "noColor": true},
-		State:   map[string]any{"isStdOutTTY": false, "isStdErrTTY": false, "testRunDurationMs": milliseconds(r.Duration)}}
+		State:   map[string]any{"isStdOutTTY": false, "isStdErrTTY": false, "testRunDurationMs": milliseconds(r.MeterTime())}}
 	for _, path := range t.groups.all {
 		s.Root.group(strings.Split(path, groupSeparator))
 	}
@@ -69,7 +69,7 @@ func (t *Target) summarise(r *load.Result) *summary {
 		within.Checks = append(within.Checks, &checkSummary{one.Name, one.Path, one.ID, c.Passed, c.Failed})
 	}
 	for _, m := range r.Meters {
-		s.Metrics[m.Name] = summaryOf(m, stats, r.Duration)
+		s.Metrics[m.Name] = summaryOf(m, stats, r.MeterTime())
 	}
 	for _, claim := range t.Options.Thresholds {
 		if m := s.Metrics[claim.Metric]; m != nil {

@@ -92,16 +92,15 @@ func (v *vu) readTagMap(value sobek.Value) (tagMap, error) {
 	}
 	o, ok := value.(*sobek.Object)
 	if !ok {
-		return nil, fmt.Errorf("is %q; expected an object of tags and their values", harmless(value))
+		return nil, nil // as in k6
 	}
 	tags := tagMap{}
 	for _, name := range o.Keys() {
-		switch one := o.Get(name); one.(type) {
-		case *sobek.Object:
-			return nil, fmt.Errorf("has %s, whose value is an object; expected text, numbers, true and false", name)
-		default:
-			tags[name] = one.String()
+		one := o.Get(name)
+		if _, object := one.(*sobek.Object); object || !isObject(one) {
+			return nil, fmt.Errorf("has %s, whose value is %.20q; expected text, numbers, true and false", name, harmless(one))
 		}
+		tags[name] = one.String()
 	}
 	return tags, nil
 }

@@ -68,8 +68,9 @@ type Target struct {
 	memory   memory
 	named    named
 
-	all  *driven    // the only load, or what setup and teardown are of
-	plan *load.Plan // that drives the only load; nil: nobody has said
+	all   *driven   // the only load, or what setup and teardown are of
+	loads []*driven // those that are driven
+	users users
 
 	once     sync.Once // around setup
 	setupErr error
@@ -88,6 +89,7 @@ var (
 func New(ctx context.Context, c Config, around wire.Surroundings) (*Target, error) {
 	t := &Target{config: c, around: around, env: c.env(around.Environ), proxies: around.Proxies(), opened: ctx, console: console{out: around.Console}, meters: newMeters()}
 	t.all = &driven{target: t, load: &t.Options.Load}
+	t.loads = []*driven{t.all}
 	common := c.common()
 	material, err := common.Read(around.Env)
 	if err != nil {
@@ -230,9 +232,14 @@ func (t *Target) setup(ctx context.Context) error {
 	t.once.Do(func() {
 		ctx, cancel := context.WithTimeout(ctx, t.Options.SetupTimeout)
 		defer cancel()
-		if t.begun = true; t.Options.NoSetup {
+		t.begun = true
+		t.users.count(t)
+		if t.Options.NoSetup {
 			return
 		}
+		t.users.settingUp.Store(true)
+		defer t.users.settingUp.Store(false)
+		defer t.apart.pass(time.Now())
 		value, err := t.runOnce(ctx, "setup", ofSetup)
 		if err == nil && value != nil {
 			t.data, err = value.text()
@@ -242,12 +249,14 @@ func (t *Target) setup(ctx context.Context) error {
 	return t.setupErr
 }
 
-// Close runs teardown, if anything ran. The error is also what the script has the run fail with.
+// Close runs teardown, if anything ran, once. The error is also what the script has the run fail with.
 func (t *Target) Close() error {
 	defer t.console.close()
+	defer t.users.end()
 	if !t.begun || t.setupErr != nil {
 		return nil
 	}
+	t.begun = false
 	ctx := t.opened
 	if ctx.Err() != nil { // the end of the run does not excuse from cleaning up the server
 		ctx = context.Background()
@@ -256,6 +265,7 @@ func (t *Target) Close() error {
 	defer cancel()
 	var err error
 	if !t.Options.NoTeardown {
+		defer t.apart.pass(time.Now())
 		_, err = t.runOnce(ctx, "teardown", ofSetup)
 	}
 	if failed := t.failed.Load(); failed != nil {
@@ -270,8 +280,8 @@ type result struct {
 	value sobek.Value
 }
 
-// text returns the value as JSON, "" if it is undefined. As in k6, what is undefined in it becomes null, and a function or
-// a number that JSON does not have is a mistake.
+// text returns the value as JSON, "" if it is undefined. As in k6, what is undefined in it becomes null, times have no more
+// digits than they need, and a function or a number that JSON does not have is a mistake.
 func (r *result) text() (string, error) {
 	if sobek.IsUndefined(r.value) {
 		return "", nil
@@ -280,7 +290,10 @@ func (r *result) text() (string, error) {
 		key, value := call.Argument(0), call.Argument(1)
 		_, isFunction := sobek.AssertFunction(value)
 		number, isNumber := value.Export().(float64)
+		at, isTime := call.This.ToObject(r.v.rt).Get(key.String()).Export().(time.Time)
 		switch {
+		case isTime:
+			return r.v.rt.ToValue(at.UTC().Format(time.RFC3339Nano))
 		case sobek.IsUndefined(value):
 			return sobek.Null()
 		case isFunction, isNumber && (math.IsNaN(number) || math.IsInf(number, 0)):

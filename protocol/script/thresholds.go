@@ -104,22 +104,22 @@ func (t *Threshold) claim(m *load.Meter) error {
 }
 
 // Until returns what ends a run as thresholds ask for it (load.Plan.Until); nil: none does.
-func (o *Options) Until() func(load.Progress) bool {
-	ending := slices.DeleteFunc(slices.Clone(o.Thresholds), func(t Threshold) bool { return !t.Abort })
+func (t *Target) Until() func(load.Progress) bool {
+	ending := slices.DeleteFunc(slices.Clone(t.Options.Thresholds), func(t Threshold) bool { return !t.Abort })
 	if len(ending) == 0 {
 		return nil
 	}
 	return func(now load.Progress) bool {
 		var result *load.Result
-		return slices.ContainsFunc(ending, func(t Threshold) bool {
-			if now.Elapsed < t.Delay {
+		return slices.ContainsFunc(ending, func(claim Threshold) bool {
+			if now.Elapsed < claim.Delay {
 				return false
 			}
 			if result == nil {
-				result = &load.Result{Counts: *now.Counts(), Duration: now.Measured}
+				result = &load.Result{Counts: *now.Counts(), Duration: now.Measured, Whole: now.Measured + t.apart.passed()}
 			}
-			held, _ := t.parsed.Check(result)
-			return result.Meter(t.Metric) != nil && !held
+			held, _ := claim.parsed.Check(result)
+			return result.Meter(claim.Metric) != nil && !held
 		})
 	}
 }

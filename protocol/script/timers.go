@@ -10,8 +10,9 @@ import (
 
 // timers are the functions that a script has left for later in this iteration, by their times.
 type timers struct {
-	last    int64
-	pending []timer
+	last     int64
+	pending  []timer
+	promised []promised // not sent yet
 	events
 }
 
@@ -65,7 +66,7 @@ func callAll(all []sobek.Callable, this sobek.Value, values ...sobek.Value) erro
 
 // clear forgets what is pending, and ends what events come from.
 func (t *timers) clear() {
-	t.pending = t.pending[:0]
+	t.pending, t.promised = t.pending[:0], t.promised[:0]
 	t.events.end()
 }
 
@@ -82,7 +83,7 @@ func (t *timers) add(one timer) {
 // run calls what is pending, each at its time, and hands out events until nothing is left that they
 // could come from.
 func (t *timers) run(v *vu) error {
-	for len(t.pending) > 0 || t.live > 0 {
+	for len(t.pending) > 0 || len(t.promised) > 0 || t.live > 0 {
 		task := t.next(v)
 		if v.ctx.Err() != nil {
 			return v.ctx.Err()
@@ -96,6 +97,10 @@ func (t *timers) run(v *vu) error {
 
 // next waits for the next event, or for the first timer.
 func (t *timers) next(v *vu) (task func() error) {
+	if task = v.alone(); task != nil {
+		return task
+	}
+	v.sendPromised()
 	due := time.Duration(-1)
 	if len(t.pending) > 0 {
 		due = max(0, time.Until(t.pending[0].at))

@@ -90,7 +90,10 @@ func (p *driven) newVU(ctx context.Context, own int) (*vu, error) {
 	}
 	v.hearing = new(hearing)
 	v.watch.Interrupt = func() { v.rt.Interrupt(errEnded) }
-	v.away = func(work func(context.Context)) { work(v.ctx) }
+	v.away = func(work func(context.Context)) {
+		v.sendPromised()
+		work(v.ctx)
+	}
 	v.carry = v.roundTrip
 	v.rt.SetMaxCallStackSize(maxDepth)
 	random := rand.New(rand.NewPCG(t.around.Seed, uint64(v.id)))
@@ -213,10 +216,9 @@ func (v *vu) run() error {
 	}
 	cut := err != nil && v.ctx.Err() != nil
 	if cut {
-		v.meterUsers()
 		v.target.apart.note(v) // what it measured until then counts
 	}
-	v.target.tally.end(cut)
+	v.of.end(cut)
 	v.iteration++
 	return err
 }

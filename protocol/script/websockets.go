@@ -49,7 +49,7 @@ type webSocket struct {
 func (v *vu) newWebSocket(call sobek.ConstructorCall) *sobek.Object {
 	w := &webSocket{this: call.This, binaryType: "blob", on: map[string]sobek.Value{},
 		listeners: v.socketListeners("close", "error", "message", "open", "ping", "pong")}
-	w.session = v.newSession("WebSocket", call.Argument(0).String(), call.Argument(2))
+	w.session = v.newSession("WebSocket", call.Argument(0).String(), call.Argument(2), v.refuseParam)
 	if isObject(call.Argument(1)) {
 		var protocols []string
 		if _, text := call.Argument(1).Export().(string); text {
@@ -97,7 +97,7 @@ func (w *webSocket) define(url string) {
 		_ = w.this.DefineDataProperty(name, rt.ToValue(state), sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_FALSE)
 	}
 	for name, method := range map[string]any{"send": w.sendValue, "close": w.close, "addEventListener": w.addEventListener,
-		"ping": func() { w.mustBeOpen("ping"); w.must(w.ping()) }} {
+		"ping": func() { w.mustBeOpen("ping"); w.mustSend(w.ping()) }} {
 		_ = w.this.Set(name, method)
 	}
 }
@@ -206,6 +206,13 @@ func (w *webSocket) mustBeOpen(what string) {
 	}
 }
 
+// mustSend is must for what counts as a message that was sent, as in k6.
+func (w *webSocket) mustSend(err error) {
+	if w.must(err); err == nil {
+		w.v.measure(mWSSent, 1, w.session)
+	}
+}
+
 // must is for what the connection does not take. One that is lost tells so by its events.
 func (w *webSocket) must(err error) {
 	if err != nil && !closedSocket(err) {
@@ -247,7 +254,7 @@ func (w *webSocket) close(call sobek.FunctionCall) sobek.Value {
 	}
 	if w.state == opened {
 		w.closing = true
-		w.must(w.conn.SendClose(code, reason))
+		w.mustSend(w.conn.SendClose(code, reason))
 	}
 	if w.state < closing {
 		w.state, w.closing = closing, true

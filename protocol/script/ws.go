@@ -35,7 +35,7 @@ func (v *vu) connectSocket(call sobek.FunctionCall) sobek.Value {
 		v.goOn(place(v.rt.CaptureCallStack(0, nil)) + err.Error())
 		return v.socketResponse(call.Argument(0).String(), nil, err)
 	}
-	s := &blockingSocket{session: *v.newSession("ws.connect", call.Argument(0).String(), params),
+	s := &blockingSocket{session: *v.newSession("ws.connect", call.Argument(0).String(), params, v.ignoreParam),
 		listeners: v.socketListeners("binaryMessage", "close", "error", "message", "open", "ping", "pong")}
 	s.check()
 	var d dialled
