@@ -48,8 +48,8 @@ func document(name string, info *debug.BuildInfo, sum string, made time.Time) *s
 	relate(doc, "DOCUMENT", common.TypeRelationshipDescribe, program.PackageSPDXIdentifier)
 	library := debug.Module{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go")} // as the Go vulnerability database calls it
 	for _, module := range append(info.Deps, &library) {
-		if module.Replace != nil {
-			module = module.Replace
+		if r := module.Replace; r != nil && r.Version != "(devel)" { // a folder has the module with a patch: deploy/flags
+			module = r
 		}
 		part := component(*module)
 		doc.Packages = append(doc.Packages, part)
