@@ -172,7 +172,8 @@ func (s Sample) figures() (list []string) {
 
 // FailIfSlower fails the test when the verdict on time is SLOWER, and when no time was taken: it
 // would never fail. It then takes samples of CPU time, in about three seconds (Linux) or twelve
-// (other systems), and says what b spends more of it on.
+// (other systems), up to four times as long if the functions wait or other programs use the CPU,
+// and says what b spends more of it on.
 func (r *Result) FailIfSlower(tb testing.TB) {
 	tb.Helper()
 	switch r.Verdict {

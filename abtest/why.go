@@ -102,11 +102,28 @@ func (c Config) explain(funcs [2]Func) (why.Explanation, error) {
 	if err != nil {
 		return why.Explanation{}, err
 	}
+	p.stretch()
 	e, err := p.explain(w)
 	if err != nil && refused != nil {
 		err = fmt.Errorf("%s; nor does the program profile itself: %w", perf.InShort(refused), err)
 	}
 	return e, err
+}
+
+// mostStretched is how many times as long blocks may be for lack of CPU time.
+const mostStretched = 4
+
+// stretch makes blocks longer whose functions use the CPU for only a part of them, as they wait or other programs
+// use it: samples are taken of CPU time alone.
+func (p *pair) stretch() {
+	for i, f := range p.funcs {
+		before, _ := cpu.Time()
+		run(f.Do, p.ops[i])
+		if after, known := cpu.Time(); known && p.ops[i] > 1 { // else a block is as short as it can be
+			short := float64(p.config.Block) / float64(max(1, after-before))
+			p.ops[i] = int(float64(p.ops[i]) * min(max(1, short), mostStretched))
+		}
+	}
 }
 
 func (p *pair) explain(w way) (why.Explanation, error) {
