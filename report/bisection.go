@@ -40,7 +40,7 @@ func (b *Bisection) refuted() bool {
 		return false
 	}
 	v := b.Confirmed.Verdict
-	return v == stat.Equivalent || (v == stat.Slower || v == stat.Faster) && (b.Confirmed.Ratio > 1) != (b.Looks[0].Mean() > 0)
+	return v == stat.Equivalent || v.Differs() && (b.Confirmed.Ratio > 1) != (b.Looks[0].Mean() > 0)
 }
 
 // mostCommits are those on a page.
@@ -70,7 +70,7 @@ func (d *Document) bisectScreen() *screen {
 	case b.Confirmed != nil:
 		s.first = sentence(against(best, *b.Confirmed))
 		s.trust = fmt.Sprintf("Valid: probability %s after %s, then compared with its parent", probable(best.Probability), looks)
-		if v := b.Confirmed.Verdict; v != stat.Slower && v != stat.Faster {
+		if !b.Confirmed.Verdict.Differs() {
 			s.trust, s.mood = trust(*b.Confirmed, 0), doubted
 		}
 	default:

@@ -15,6 +15,9 @@ const (
 	Invalid      Verdict = "INVALID"
 )
 
+// Differs reports whether the two differ, in whichever direction.
+func (v Verdict) Differs() bool { return v == Faster || v == Slower || v == More || v == Less }
+
 // Worse reports whether the candidate is slower than the baseline or takes more than that.
 func (v Verdict) Worse() bool { return v == Slower || v == More }
 

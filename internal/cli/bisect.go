@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -143,7 +144,7 @@ func (b *bisectFlags) search(ctx context.Context, o experiment.Options, doc *rep
 		doc.SettleBy(b.settles(doc))
 		return nil
 	}
-	rounds := bisect.Rounds(ratios)
+	rounds, invalid := bisect.Rounds(ratios), map[int]int{}
 	b.look(found, len(commits)-1, ratios)
 	for !b.out(found, began) {
 		next, ok := found.Next(rounds)
@@ -155,15 +156,24 @@ func (b *bisectFlags) search(ctx context.Context, o experiment.Options, doc *rep
 			found.Stopped = "interrupted"
 			return ctx.Err()
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+			b.look(found, next, ratios)
+		case errors.Is(err, errInvalid) && invalid[next] < mostInvalid:
+			invalid[next]++
+			fmt.Fprintf(b.Err, "bisect: %.7s again: %s\n", commits[next].Hash, firstLine(err))
+		default:
 			found.Commits[next].Failed = firstLine(err)
 			fmt.Fprintf(b.Err, "bisect: %.7s is skipped: %s\n", commits[next].Hash, found.Commits[next].Failed)
-			continue
 		}
-		b.look(found, next, ratios)
 	}
 	return b.confirm(ctx, o, doc)
 }
+
+// mostInvalid comparisons of a commit are made again: other programs may have the machine for a while.
+const mostInvalid = 2
+
+var errInvalid = errors.New(string(stat.Invalid))
 
 // out reports whether time is up, and notes it.
 func (b *bisectFlags) out(found *report.Bisection, began time.Time) bool {
@@ -194,7 +204,11 @@ func (b *bisectFlags) measure(ctx context.Context, o experiment.Options, commit 
 	}
 	ratios, _ := decided(doc)
 	if len(ratios) == 0 {
-		return nil, errors.New("no round of the comparison can be used")
+		err := errInvalid
+		for _, r := range doc.Refused() {
+			err = fmt.Errorf("%w%s", errInvalid, strings.TrimPrefix(r.Text, string(stat.Invalid)))
+		}
+		return nil, err
 	}
 	return ratios, nil
 }
@@ -247,13 +261,13 @@ func short(c bisect.Commit) string { return c.Hash[:12] }
 func decided(doc *report.Document) (ratios []float64, differ bool) {
 	for _, c := range doc.Comparisons {
 		if c.Primary && c.Verdict != stat.Invalid {
-			return c.RoundLogRatios, c.Verdict == stat.Slower || c.Verdict == stat.Faster
+			return c.RoundLogRatios, c.Verdict.Differs()
 		}
 	}
 	for _, of := range doc.Counts {
 		for _, c := range of.Comparisons {
 			if d := c.Decisive(); c.Verdict != stat.Invalid && d.Level > 0 {
-				return []float64{math.Log1p(d.Low / d.Baseline), math.Log1p(d.High / d.Baseline)}, c.Verdict == stat.More || c.Verdict == stat.Less
+				return []float64{math.Log1p(d.Low / d.Baseline), math.Log1p(d.High / d.Baseline)}, c.Verdict.Differs()
 			}
 		}
 	}
