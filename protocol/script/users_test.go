@@ -22,7 +22,7 @@ func TestTheWholeRunIsMeasured(t *testing.T) {
 		c := Config{Script: path, URL: shop(t).URL}
 		c.Engine = engine
 		target := newTarget(t, c)
-		plan := load.Plan{VUs: 2, Duration: 100 * time.Millisecond, Grace: testenv.Patience}
+		plan := load.Plan{VUs: 2, Iterations: 2, PerVU: 1, Grace: testenv.Patience}
 		target.Follow(plan)
 		r := wiretest.Run(t, target, plan)
 		testenv.Must(t, target.Close())
