@@ -162,9 +162,9 @@ func TestMakeFlags(t *testing.T) {
 	if err != nil || flags == nil || !strings.Contains(line, "go build "+strings.ReplaceAll(flags[1], "$$", "$")+" ") {
 		t.Errorf("the Makefile builds with %q, the Dockerfile with %q (%v)", flags, line, err)
 	}
-	of := regexp.MustCompile(` flags: \[(.*), (.*), -buildvcs=true\]\n *ldflags: \[(.*)\]`).FindStringSubmatch(readFile(t, "release/goreleaser.yaml"))
-	if of == nil || flags[1] != of[1]+" "+of[2]+` -ldflags="`+of[3]+`"` {
-		t.Errorf("the Makefile builds with %q, a release with %q", flags, of)
+	linked := regexp.MustCompile(`\n *ldflags: \[(.*)\]`).FindStringSubmatch(readFile(t, "release/goreleaser.yaml"))
+	if linked == nil || flags[1] != `$$flags -ldflags="`+linked[1]+`"` || !strings.Contains(readFile(t, root, "Makefile"), `flags=$$(deploy/flags); export GOPROXY=off GOFLAGS="$$flags"`) {
+		t.Errorf("the Makefile builds with %q, a release links with %q", flags, linked)
 	}
 }
 
