@@ -117,9 +117,12 @@ const mostStretched = 4
 // use it: samples are taken of CPU time alone.
 func (p *pair) stretch() {
 	for i, f := range p.funcs {
+		if p.ops[i] == 1 {
+			continue // as long as a block has to be
+		}
 		before, _ := cpu.Time()
 		run(f.Do, p.ops[i])
-		if after, known := cpu.Time(); known && p.ops[i] > 1 { // else a block is as short as it can be
+		if after, known := cpu.Time(); known {
 			short := float64(p.config.Block) / float64(max(1, after-before))
 			p.ops[i] = int(float64(p.ops[i]) * min(max(1, short), mostStretched))
 		}
