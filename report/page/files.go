@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"html"
 	"strings"
+	"sync"
 )
 
 // UPlotCSS belongs to ReportScript.
@@ -58,15 +59,15 @@ func (r Report) HTML() string {
 }
 
 // liveScript is what the page of a command under way runs.
-func liveScript() string { return uPlot + closely + live }
+var liveScript = sync.OnceValue(func() string { return uPlot + closely + live })
 
 // framed says what a page may do while a command runs: it may not be put in a frame, and its own
 // script asks for news. The report that replaces it has a policy of its own.
 const framed = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-func policy() string {
+var policy = sync.OnceValue(func() string {
 	return "default-src 'none'; connect-src 'self'; img-src data:; style-src 'unsafe-inline'; script-src '" + hash(liveScript()) + "'; " + framed
-}
+})
 
 // liveOf is the page that shows a command under way, with the style of its figures.
 func liveOf(command, figures string) string {
