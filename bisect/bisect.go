@@ -132,7 +132,7 @@ func spread(values []float64) (mean, squares float64) {
 	return mean, squares
 }
 
-// Derive computes the probabilities from the looks, one or more of them at the bad commit.
+// Derive computes the probabilities from the looks, the first of them at the bad commit. Without looks there are none.
 //
 // If commit j made the change, then the log-ratios of commits that contain it have the mean δ, those
 // of others 0, and all have the same variance. Nothing is known of δ and of the variance beforehand.
@@ -141,6 +141,9 @@ func spread(values []float64) (mean, squares float64) {
 // (Σwxm)² / Σwx, and N the number of rounds (Bayesian linear regression with the prior 1/variance: Gelman et
 // al., "Bayesian Data Analysis", 3rd edition, section 14.2). Before any look all commits are equally likely.
 func (b *Bisection) Derive() {
+	if len(b.Looks) == 0 {
+		return
+	}
 	if len(b.within) != len(b.Commits) {
 		b.within = b.ancestors()
 	}

@@ -23,12 +23,6 @@ type Bisection struct {
 	Confirmed *trial.Comparison `json:"confirmed,omitempty"`
 }
 
-func (b *Bisection) derive() {
-	if len(b.Looks) > 0 {
-		b.Derive()
-	}
-}
-
 // Found reports whether a commit is certain, and nothing speaks against it.
 func (b *Bisection) Found() bool {
 	return len(b.Looks) > 0 && b.Commits[b.Best()].Probability >= bisect.Certain && !b.refuted()
@@ -105,6 +99,9 @@ func probable(p float64) string {
 
 // write lists every comparison and every commit that was skipped.
 func (b *Bisection) write(v *view) {
+	if len(b.Looks) == 0 {
+		return
+	}
 	v.say("Every comparison of a commit with the good revision:")
 	t := table{columns: []string{"comparison", "commit", "rounds", "difference", ""}}
 	for n, look := range b.Looks {

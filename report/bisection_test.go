@@ -86,5 +86,8 @@ func TestBisectionIsFound(t *testing.T) {
 		if first := firstLine(t, tt.d); !strings.HasPrefix(first, tt.first) {
 			t.Errorf("%s: %q, want %q", tt.name, first, tt.first)
 		}
+		if listed := strings.Contains(rendered(t, tt.d.Text), "Every comparison of a commit"); listed != (len(tt.d.Bisection.Looks) > 0) {
+			t.Errorf("%s: comparisons are listed: %v", tt.name, listed)
+		}
 	}
 }

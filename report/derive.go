@@ -34,7 +34,7 @@ func (d *Document) Derive() {
 	}
 	d.deriveApart()
 	if d.Bisection != nil {
-		d.Bisection.derive()
+		d.Bisection.Derive()
 	}
 	for i := range d.Experiments {
 		d.Experiments[i].derive(d)

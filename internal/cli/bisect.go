@@ -91,14 +91,13 @@ func (b *bisectFlags) run(cmd *cobra.Command, good, bad, command string) error {
 		b.URL, b.args = c.URL, slices.Insert(b.args, slices.Index(b.args, "--"), good, bad)
 		c = b.comparing(good, bad)
 	}
-	_, err := c.experiment(c.arms([]string{command}))
+	arms := c.arms([]string{command})
+	e, err := c.experiment(arms)
 	if err := errors.Join(mistakes, b.mistakesIn(c, []string{command}), setting.FlagErrors(err)); err != nil {
 		return usage(err)
 	}
-	if b.counts() {
-		if _, err := count.Path(); err != nil {
-			return failed(err)
-		}
+	if err := b.lacks(ctx, c, arms, e.Parts[0]); err != nil {
+		return err
 	}
 	r, err := b.repository(ctx, b.Build)
 	if err != nil {
@@ -126,8 +125,6 @@ func (b *bisectFlags) run(cmd *cobra.Command, good, bad, command string) error {
 	}
 	return b.finish(ctx, doc, &b.views, err)
 }
-
-func (b *bisectFlags) counts() bool { return b.comparing("", "").counts() }
 
 // search compares the ends and, if they differ, looks for the commit.
 func (b *bisectFlags) search(ctx context.Context, o experiment.Options, doc *report.Document, commits []bisect.Commit) error {
@@ -189,8 +186,8 @@ func (b *bisectFlags) look(found *report.Bisection, commit int, ratios []float64
 	found.Looks = append(found.Looks, look)
 	found.Derive()
 	best, likely := found.Commits[found.Best()], found.Likely()
-	fmt.Fprintf(b.Err, "bisect: %d. %.7s: %s; most likely %.7s (%s), 95%% among %d\n", len(found.Looks), found.Commits[commit].Hash,
-		unit.SignedDifference(math.Exp(look.Mean())), best.Hash, unit.Percent(best.Probability), len(likely))
+	fmt.Fprintf(b.Err, "bisect: %d. %.7s: %s; most likely %.7s (%s), %s among %d\n", len(found.Looks), found.Commits[commit].Hash,
+		unit.SignedDifference(math.Exp(look.Mean())), best.Hash, unit.Percent(best.Probability), unit.Percent(bisect.Certain), len(likely))
 }
 
 // measure compares a commit with the good revision.
@@ -217,7 +214,7 @@ func (b *bisectFlags) measure(ctx context.Context, o experiment.Options, commit 
 func (b *bisectFlags) confirm(ctx context.Context, o experiment.Options, doc *report.Document) error {
 	found := doc.Bisection
 	culprit := found.Commits[found.Best()]
-	if culprit.Probability < bisect.Certain || b.counts() || found.Stopped != "" {
+	if culprit.Probability < bisect.Certain || len(doc.Counts) > 0 || found.Stopped != "" {
 		return nil
 	}
 	fmt.Fprintf(b.Err, "bisect: comparing %.7s with its parent\n", culprit.Hash)
