@@ -28,6 +28,9 @@ type Streams struct {
 // done, a command ends cleanly with its partial result.
 func Main(ctx context.Context, args []string, s Streams) int {
 	secrets := secretsOf(args, os.Environ())
+	if _, file := s.Err.(*os.File); !file { // a file takes each write as a whole
+		s.Err = &whole{Writer: s.Err}
+	}
 	s.Err = hiding{s.Err, secrets}
 	root := newRoot(&app{Streams: s, args: args, secrets: secrets})
 	root.SetArgs(args)

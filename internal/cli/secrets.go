@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"contend/experiment"
 	"contend/internal/secret"
@@ -61,6 +62,18 @@ type hiding struct {
 func (h hiding) Write(p []byte) (int, error) {
 	_, err := io.WriteString(h.Writer, h.secrets.Hide(string(p)))
 	return len(p), err
+}
+
+// whole is a writer that a command's progress and its script may write to at the same time.
+type whole struct {
+	mu sync.Mutex
+	io.Writer
+}
+
+func (w *whole) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.Writer.Write(p)
 }
 
 // bare returns the writer below one that hides secrets.
