@@ -24,7 +24,7 @@ get_contend() {
     (cd "$folder/bin" && grep " $file\$" checksums.txt | $sum -c - && tar -xzf "$file" contend) >&2
   elif [ -e "$sources/go.mod" ] && command -v go >/dev/null; then
     echo "There is no $RELEASES/download/$VERSION/$file: building contend takes some minutes." >&2
-    CGO_ENABLED=0 go -C "$sources" build -trimpath -tags=grpcnotrace -o "$folder/bin/contend" ./cmd/contend
+    (cd "$sources" && flags=$(deploy/flags) && CGO_ENABLED=0 go build $flags -o "$folder/bin/contend" ./cmd/contend)
   else
     echo "There is no $RELEASES/download/$VERSION/$file, and no Go to build contend with: give a version that was released, or set up Go before." >&2
     exit 1

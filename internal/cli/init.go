@@ -31,8 +31,8 @@ func newInit(a *app) *cobra.Command {
 		Use:   "init [A B...]",
 		Short: "Write an experiment file for your own servers",
 		Long: "Write a commented experiment file for contend lab. Arguments and flags are the same as for contend\n" +
-			"compare: URLs, or (with --url) commands. On a terminal, without arguments, it asks for them. It\n" +
-			"never overwrites a file.",
+			"compare: URLs, or programs and commands. Without --url it starts these once to see what they\n" +
+			"serve. On a terminal, without arguments, it asks for them. It never overwrites a file.",
 		Example: indent + "contend init\n" +
 			indent + "contend init http://localhost:8081/ http://localhost:8082/\n" +
 			indent + "contend init --url http://{{addr}}/ -o orders.yaml -- './old -listen {{addr}}' './new -listen {{addr}}'",
@@ -54,7 +54,15 @@ func newInit(a *app) *cobra.Command {
 					return err
 				}
 			}
-			return a.writeExperiment(n, n.withoutScript(cmd, args), mistakes)
+			args = n.withoutScript(cmd, args)
+			if discovers, err := n.discovers(cmd, args); err != nil || discovers && mistakes != nil {
+				return usage(errors.Join(mistakes, err))
+			} else if discovers {
+				if args, err = a.discoverAll(cmd, &n.compareFlags, args); err != nil {
+					return err
+				}
+			}
+			return a.writeExperiment(n, args, mistakes)
 		},
 	}
 	cmd.SetUsageFunc(usageInGroups)
@@ -76,7 +84,7 @@ type initOptions struct {
 // enough allows arms to compare.
 func (n *initFlags) enough(cmd *cobra.Command, args []string) error {
 	args = n.withoutScript(cmd, args)
-	return arguments(max(2, len(args)), "two or more URLs, or (with --url) two or more commands")(cmd, args)
+	return arguments(max(2, len(args)), "two or more URLs, programs or commands")(cmd, args)
 }
 
 func (n *initFlags) path() string { return cmp.Or(n.File, defaultExperimentFile) }
@@ -92,9 +100,6 @@ func (n *initFlags) canWrite() error {
 // writeExperiment writes the file of what the command line asks for.
 func (a *app) writeExperiment(n *initFlags, args []string, mistakes error) error {
 	n.spec.url = n.URL
-	if err := n.needsURL(args); err != nil {
-		return usage(errors.Join(mistakes, err))
-	}
 	arms := n.arms(args)
 	e, err := n.experiment(arms)
 	err = setting.FlagErrors(err)

@@ -32,6 +32,9 @@ func TestOwnServer(t *testing.T) {
 			if code := Main(t.Context(), args, Streams{&out, &errs}); !slices.Contains(tt.codes, code) && !starved(code, out.String()+errs.String()) {
 				t.Errorf("%q: exit code %d, want %v: %s%s", args, code, tt.codes, &out, &errs)
 			}
+			if slices.Equal(tt.codes, figures) && !strings.Contains(out.String(), "\n  http://{{addr}}/\n") {
+				t.Errorf("%q: the page does not say the URL as it was typed: %s", args, &out)
+			}
 		}
 	}
 	s := ownServer{Env: []string{"A=b"}}

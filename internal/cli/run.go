@@ -185,10 +185,10 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 	doc.Environment.CPUs = report.PlacedOn(a.pins.process.Layout)
 	p.clear()
 	aborted, _ := errors.AsType[*load.Abort](err)
+	if r.Command != "" {
+		doc.Arms = []report.Arm{{Name: "server", Does: r.Command, URL: name}}
+	}
 	if err != nil && (aborted == nil || cell.Result == nil) {
-		if r.Command != "" {
-			doc.Arms = []report.Arm{{Name: "server", Does: r.Command, URL: name}}
-		}
 		return a.unmeasured(ctx, doc, &r.views, failed(err))
 	}
 	cell.Plan.AllowErrors(expect.AllowedErrors(r.Expect, cell.Planned))
