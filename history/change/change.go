@@ -21,19 +21,22 @@ type Point struct {
 	Rounds int
 }
 
-// Options of Find. All must be set: Times and Counts are for what their names say.
+// Options of Find. Alpha and Build must be set: Times and Counts are for what their names say.
 type Options struct {
 	// Alpha is the probability, 0 to 1, that a series without a step seems to have any.
 	Alpha float64
 	// Build is the standard deviation between builds, in Value's unit, that is assumed until the series shows it.
 	Build float64
+	// Least is the smallest size of a Step, in Value's unit, 0 or more.
+	Least float64
 }
 
-// Times vary between builds by how functions lie in memory: 0.2 to 0.4% are common.
-func Times() Options { return Options{Alpha: 0.01, Build: 0.004} }
+// Times vary between builds by where functions are in memory: 0.2 to 0.4% are common.
+func Times() Options { return Options{Alpha: 0.005, Build: 0.004} }
 
-// Counts of instructions are nearly the same in each build.
-func Counts() Options { return Options{Alpha: 0.01, Build: 0.0005} }
+// Counts of instructions are nearly the same in each build, and where they are not, they differ by more than
+// normal noise would. What matters is so far off that Alpha and Least cost nothing.
+func Counts() Options { return Options{Alpha: 1e-5, Build: 0.0005, Least: 0.002} }
 
 // A Step is a lasting change of the level.
 type Step struct {
@@ -69,7 +72,9 @@ func Find(series []Point, o Options) []Step {
 	ends := append(slices.Clone(starts[1:]), len(series))
 	var steps []Step
 	for i, at := range starts[1:] {
-		steps = append(steps, l.step(starts[i], at, ends[i+1]))
+		if s := l.step(starts[i], at, ends[i+1]); math.Abs(s.Size) >= o.Least {
+			steps = append(steps, s)
+		}
 	}
 	return steps
 }
@@ -120,14 +125,14 @@ func variances(series []Point) []float64 {
 // assumed is how many differences the assumed deviation between builds counts for.
 const assumed = 10
 
-// between is the standard deviation between builds, from the differences of neighbours, few of which hold a step. If
+// between is the standard deviation between builds, from the differences of neighbours. Few hold a step. If
 // variances of rounds v and of builds b² are all that makes them differ, then the share q of differences d has
 // d² ≤ c²(v + 2b²), with c the normal quantile of (1+q)/2. So 2b² is the q-quantile of d²/c² − v. It is the larger of
 // two of them: in some series most builds are alike and the others are not.
 func between(series []Point, variances []float64, prior float64) float64 {
 	n := float64(len(series) - 1)
 	found := 0.0
-	for _, q := range []float64{0.5, 0.8} {
+	for _, q := range []float64{0.5, 0.9} {
 		c := normalQuantile((1 + q) / 2)
 		var excess []float64
 		for i := 1; i < len(series); i++ {
@@ -150,15 +155,16 @@ func (l *levels) optimal(penalty float64) []int {
 	n := len(l.weights) - 1
 	least, start := make([]float64, n+1), make([]int, n+1)
 	least[0] = -penalty
-	candidates := []int{0}
+	candidates, totals := []int{0}, make([]float64, n)
 	for to := 1; to <= n; to++ {
 		least[to] = math.Inf(1)
 		for _, from := range candidates {
-			if c := least[from] + l.cost(from, to) + penalty; c < least[to] {
+			totals[from] = least[from] + l.cost(from, to)
+			if c := totals[from] + penalty; c < least[to] {
 				least[to], start[to] = c, from
 			}
 		}
-		candidates = slices.DeleteFunc(candidates, func(from int) bool { return least[from]+l.cost(from, to) > least[to] })
+		candidates = slices.DeleteFunc(candidates, func(from int) bool { return totals[from] > least[to] })
 		candidates = append(candidates, to)
 	}
 	var starts []int
@@ -208,17 +214,13 @@ func (l *levels) positions(first, at, end int) (from, to int) {
 	return from, to
 }
 
-// quantile of values, 0 to 1, between the two that are nearest; 0 without values.
+// quantile is the value that a share q of the others, 0 to 1, do not exceed, the lower of two; 0 without values.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}
-	sorted := slices.Clone(values)
-	slices.Sort(sorted)
-	at := q * float64(len(sorted)-1)
-	low := int(at)
-	high := min(low+1, len(sorted)-1)
-	return sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[int(q*float64(len(sorted)-1))]
 }
 
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }

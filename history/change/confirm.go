@@ -20,7 +20,7 @@ type Confirmation struct {
 
 const (
 	// MostP is that of repetitions that confirm a step.
-	MostP = 0.02
+	MostP = 0.005
 	// MostTries is how many repetitions a step gets until it counts as an event of the machine.
 	MostTries = 3
 )

@@ -7,7 +7,7 @@ import (
 	"contend/history/change"
 )
 
-// Ten commits, the last three of which take 5% longer.
+// Of ten commits the last three take 5% longer.
 func Example() {
 	var series []change.Point
 	for i := range 10 {
