@@ -105,18 +105,18 @@ const usual = 10
 // variances are those of the points by their rounds alone. The spread of few rounds is uncertain, so it is averaged
 // with the usual one (Smyth, "Linear models and empirical Bayes methods for assessing differential expression", 2004).
 func variances(series []Point) []float64 {
-	var rounds []float64 // variance of one round
+	rounds := make([]float64, 0, len(series)) // variance of one round
 	for _, p := range series {
 		if p.Rounds > 1 {
 			rounds = append(rounds, p.SE*p.SE*float64(p.Rounds))
 		}
 	}
-	all := make([]float64, len(series))
+	median, all := quantile(rounds, 0.5), make([]float64, len(series))
 	for i, p := range series {
 		all[i] = p.SE * p.SE
 		if p.Rounds > 1 {
 			free, n := float64(p.Rounds-1), float64(p.Rounds)
-			all[i] = (free*all[i] + usual*quantile(rounds, 0.5)/n) / (free + usual)
+			all[i] = (free*all[i] + usual*median/n) / (free + usual)
 		}
 	}
 	return all
@@ -134,10 +134,10 @@ func between(series []Point, variances []float64, prior float64) float64 {
 	found := 0.0
 	for _, q := range []float64{0.5, 0.9} {
 		c := normalQuantile((1 + q) / 2)
-		var excess []float64
-		for i := 1; i < len(series); i++ {
-			d := series[i].Value - series[i-1].Value
-			excess = append(excess, d*d/(c*c)-variances[i]-variances[i-1])
+		excess := make([]float64, len(series)-1)
+		for i := range excess {
+			d := series[i+1].Value - series[i].Value
+			excess[i] = d*d/(c*c) - variances[i+1] - variances[i]
 		}
 		found = max(found, quantile(excess, q)/2)
 	}
@@ -219,7 +219,8 @@ func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}
-	sorted := slices.Sorted(slices.Values(values))
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
 	return sorted[int(q*float64(len(sorted)-1))]
 }
 
