@@ -36,7 +36,7 @@ type Told struct {
 	Commits, Histories int
 	// Repetitions were asked for.
 	Repetitions int
-	// False alerts name commits that changed nothing.
+	// False alerts name commits that changed nothing, or a step once more.
 	False int
 	// Within is in how many histories the step was told of after so many commits with it, 1 at index 0.
 	Within [10]int
@@ -88,7 +88,7 @@ func (m machine) play(told *Told) {
 	var series []change.Point
 	var known []change.Known
 	var levels, builds []float64
-	level, drift, anchor := 0.0, 0.0, m.build()
+	level, drift, anchor, found := 0.0, 0.0, m.build(), false
 	for i := range m.Commits {
 		if i == m.Commits/2 && m.Moved != 0 {
 			anchor = m.build() + m.Moved
@@ -112,7 +112,9 @@ func (m machine) play(told *Told) {
 		r := change.Repetition{Value: levels[after] + builds[after] - levels[before] - builds[before] + noise, SE: se}
 		var c change.Confirmation
 		if known, c = change.Remember(known, s, r, len(series)); c.Confirmed {
-			told.alert(m.Step != 0 && before < m.At && m.At <= after, i-m.At)
+			right := !found && m.Step != 0 && before < m.At && m.At <= after
+			found = found || right
+			told.alert(right, i-m.At)
 		}
 	}
 }
