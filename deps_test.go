@@ -191,7 +191,7 @@ var rooms = map[string]size{
 	"abtest":               {755, 835},   // +15: blocks that are long enough in CPU time
 	"bench":                {8565, 1295}, // +190, +35: histories of commits that are simulated; +170, +0: what each module holds of the program; +210, +45: scripts of others, against a server that answers anything; +140: servers with edits that nobody here knows; +5: sweeps that other programs spoil; +130, +15: counted servers in Rust, fasthttp, gRPC, nginx, Python and Node; +260, +20: servers in Go and C whose instructions are counted; +160, +30: sweeps of servers with known knees; those against an exhaustive sweep of two servers went
 	"bisect":               {190, 185},
-	"calibrate":            {450, 310},
+	"calibrate":            {555, 365}, // +105, +55: what a gate would do
 	"cmd":                  {15, 0},
 	"count":                {1330, 820}, // +35, +55: what is left, with the lives at full speed; what failed before the time was up; totals of repetitions; +10: how many repetitions there are, which report counted again; +110, +75: two servers are counted at once, a limit ends the whole, words of the simulator are kept apart; +15, +35: what the processor counts, and margins; +10: why no request succeeded; two starts of a server are one
 	"deploy":               {295, 4795}, // +295, +90: what a release has and goreleaser cannot make, and its packages and image in an empty root; +80: the action and the component, run as their runners do
