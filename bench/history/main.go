@@ -96,7 +96,7 @@ func (b bench) run(ctx context.Context) error {
 	}
 	h := simulate.History{Commits: commits, Build: countedBuilds, Jitter: jitter, Options: change.Counts()}
 	b.falsely(ctx, "counts", h)
-	b.smallest(ctx, "counts", h, []float64{0.002, 0.003, 0.005})
+	b.smallest(ctx, "counts", h, []float64{0.003, 0.004, 0.005})
 	return ctx.Err()
 }
 

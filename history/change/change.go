@@ -36,7 +36,7 @@ func Times() Options { return Options{Alpha: 0.005, Build: 0.004} }
 
 // Counts of instructions are nearly the same in each build, and where they are not, they differ by more than
 // normal noise would. What matters is so far off that Alpha and Least cost nothing.
-func Counts() Options { return Options{Alpha: 1e-5, Build: 0.0005, Least: 0.002} }
+func Counts() Options { return Options{Alpha: 1e-5, Build: 0.0005, Least: 0.003} }
 
 // A Step is a lasting change of the level.
 type Step struct {
