@@ -86,6 +86,7 @@ var layers = map[string][]string{
 	"search":                         {"finding", "hist", "metric", "setting", "pace", "load", "stat", "trial", "expect", "internal/unit"},
 	"calibrate":                      {"metric", "setting", "probe", "load", "stat", "trial"},
 	"bisect":                         {},
+	"history/change":                 {},
 	"report":                         {"bisect", "internal/lazyregexp", "count", "errkind", "failure", "finding", "metric", "probe", "hist", "stat", "usl", "load", "trial", "expect", "sweep", "search", "calibrate", "why", "why/gotrace", "internal/placement", "internal/secret", "internal/unit", "report/chart", "report/former", "report/page", "report/plain"},
 	"report/abform":                  {"errkind", "hist", "load", "report/plain"},
 	"report/former":                  {"internal/lazyregexp", "failure"},
@@ -188,9 +189,9 @@ type size struct{ code, tests int }
 var rooms = map[string]size{
 	".":                    {0, 670},
 	"abtest":               {755, 835},   // +15: blocks that are long enough in CPU time
-	"bench":                {8375, 1260}, // +170, +0: what each module holds of the program; +210, +45: scripts of others, against a server that answers anything; +140: servers with edits that nobody here knows; +5: sweeps that other programs spoil; +130, +15: counted servers in Rust, fasthttp, gRPC, nginx, Python and Node; +260, +20: servers in Go and C whose instructions are counted; +160, +30: sweeps of servers with known knees; those against an exhaustive sweep of two servers went
+	"bench":                {8565, 1295}, // +190, +35: histories of commits that are simulated; +170, +0: what each module holds of the program; +210, +45: scripts of others, against a server that answers anything; +140: servers with edits that nobody here knows; +5: sweeps that other programs spoil; +130, +15: counted servers in Rust, fasthttp, gRPC, nginx, Python and Node; +260, +20: servers in Go and C whose instructions are counted; +160, +30: sweeps of servers with known knees; those against an exhaustive sweep of two servers went
 	"bisect":               {190, 185},
-	"calibrate":            {450, 310},
+	"calibrate":            {555, 365}, // +105, +55: what a gate would do
 	"cmd":                  {15, 0},
 	"count":                {1330, 820}, // +35, +55: what is left, with the lives at full speed; what failed before the time was up; totals of repetitions; +10: how many repetitions there are, which report counted again; +110, +75: two servers are counted at once, a limit ends the whole, words of the simulator are kept apart; +15, +35: what the processor counts, and margins; +10: why no request succeeded; two starts of a server are one
 	"deploy":               {295, 4795}, // +295, +90: what a release has and goreleaser cannot make, and its packages and image in an empty root; +80: the action and the component, run as their runners do
@@ -205,6 +206,7 @@ var rooms = map[string]size{
 	"guard":                {825, 1215},
 	"h2":                   {1395, 1140},
 	"hist":                 {840, 895},
+	"history":              {235, 265},
 	"internal/cli":         {8790, 5690}, // +90, +265: teardown of a script whose server is started here; a run for each difference of scripts; +85, +0: a program that cannot be driven has a page; +225, +80: the commit that made a difference is looked for; +0, +15: exit codes of scripts as in k6; +280, +0: programs without a URL, which contend finds out, and what would work in a folder
 	"internal/cpu":         {320, 235},
 	"internal/epoll":       {135, 0},

@@ -35,6 +35,8 @@ type Design struct {
 	// PlannedRounds is the number of rounds of the comparisons to come, for which
 	// the smallest visible differences are computed.
 	PlannedRounds int `json:"planned_rounds" default:"40" min:"1"`
+	// Gate asks for what a gate here would do.
+	Gate bool `flag:"gate" words:"also how often a CI job that fails if the verdict is SLOWER accuses an unchanged commit, and which step it finds"`
 }
 
 // maxPooled bounds the rounds of all experiments: the spread takes the square of
@@ -70,6 +72,8 @@ type Calibration struct {
 	// Alarms and Visible follow from Comparisons.
 	Alarms  Alarms    `json:"false_alarms"`
 	Visible []Visible `json:"visible,omitempty"`
+	// Gate is set if it was asked for, and comparisons had a verdict.
+	Gate *Gate `json:"gate,omitempty"`
 	// Machine is the range of what was seen of the machine itself.
 	Machine *ProbeRange   `json:"machine,omitempty"`
 	Elapsed time.Duration `json:"elapsed_ns"`
@@ -184,6 +188,9 @@ func Run(ctx context.Context, arms []trial.Arm, plan load.Plan, d Design, observ
 	c.Design.Pairs = trial.PairsIn(d.Study.Measured, c.Design.Block)
 	err := c.compare(ctx, equals{arms, plan, d.Experiments}, portion(observe, d.studyShare(), 1))
 	c.Interrupted = err != nil
+	if d.Gate && err == nil {
+		c.Gate, err = c.gate()
+	}
 	return c, err
 }
 

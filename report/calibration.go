@@ -22,9 +22,9 @@ type Calibration struct {
 	calibrate.Calibration
 }
 
-// Quote is the calibration without its data, for the documents of other commands.
+// Quote is the calibration without its data and without a gate, for the documents of other commands.
 func (c Calibration) Quote() *Calibration {
-	c.Comparisons = nil
+	c.Comparisons, c.Gate = nil, nil
 	return &c
 }
 

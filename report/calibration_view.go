@@ -96,6 +96,9 @@ func (c *Calibration) write(v *view) {
 		t.rows = append(t.rows, []string{seen.Metric.Words(), unit.Count(seen.Rounds), unit.Percent(seen.Spread), smallest, unit.Count(seen.Alarms)})
 	}
 	v.table(t)
+	if c.Gate != nil {
+		v.say("%s", c.gateInWords())
+	}
 	if m := c.Machine; m != nil {
 		v.say("The machine during that time (%s): exchange between two cores %s, wake-up %s, arithmetic %s.", plural(m.Probes, "probe"),
 			durations(m.RoundTrip), durations(m.Wakeup), durations(m.Loop))

@@ -18,12 +18,32 @@ func (d *Document) calibrateScreen() *screen {
 	trustworthy, again := c.alarmed()
 	s.trust = trustworthy
 	s.next = Step{compareTwo, "contend compare http://localhost:8081/ http://localhost:8082/"}
+	t, gate := c.visibleTable(), ""
+	if c.Gate != nil {
+		s.first, t, gate = c.gateDoes(), c.gateTable(), " --gate"
+		s.next = Step{"gate a branch", "contend compare --revisions main,HEAD --build 'go build -trimpath -o {{out}} .' -- '{{out}}'"}
+	}
 	switch {
 	case c.Alarms.Comparisons == 0:
 		s.mood, s.next = doubted, c.advice()
 	case again:
-		s.mood, s.next = doubted, Step{"measure more comparisons of equal servers", fmt.Sprintf("contend calibrate -c %d --experiments %d", append(c.Design.Levels, 1)[0], tellingExperiments)}
+		s.mood, s.next = doubted, Step{"measure more comparisons of equal servers", fmt.Sprintf("contend calibrate -c %d --experiments %d%s", append(c.Design.Levels, 1)[0], tellingExperiments, gate)}
 	}
+	s.rows(t)
+	if c.Gate != nil {
+		s.aside("A gate fails a job if contend compare ends as SLOWER, after at most %s", plural(c.Gate.Rounds, "round"))
+	}
+	if len(c.Lengths) > 0 {
+		s.aside("Blocks of %s vary least; contend compare will use them", unit.Duration(float64(c.Design.Block)))
+	}
+	for _, n := range d.Notes {
+		s.aside("%s", n)
+	}
+	return s
+}
+
+// visibleTable has what is seen of each metric.
+func (c *Calibration) visibleTable() table {
 	t := table{columns: []string{"", "smallest detected", "finds equal servers EQUIVALENT"}}
 	for _, v := range c.Visible {
 		smallest := "none"
@@ -32,14 +52,7 @@ func (d *Document) calibrateScreen() *screen {
 		}
 		t.rows = append(t.rows, []string{v.Metric.Words(), smallest, c.equal(v)})
 	}
-	s.rows(t)
-	if len(c.Lengths) > 0 {
-		s.aside("Blocks of %s vary least; contend compare will use them", unit.Duration(float64(c.Design.Block)))
-	}
-	for _, n := range d.Notes {
-		s.aside("%s", n)
-	}
-	return s
+	return t
 }
 
 // sees is the smallest difference of the primary metric that is detected.

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"contend/calibrate"
 	"contend/errkind"
 	"contend/expect"
 	"contend/failure"
@@ -66,7 +67,9 @@ func screens() map[string]struct {
 		"guard-doubted": {doubtedGuards(), 20}, "guard-inside": {inside(), 20},
 		"pipe": {all["ladder"], 20}, "pipe-grid": {pipeGrid(), 20},
 		"calibrate": {calibrated(calibration()), 20}, "calibrate-nothing": {calibrated(&report.Calibration{}), 20}, "calibrate-sure": {calibrated(sureCalibration()), 20},
-		"run-guard": {followed(runDocument(batched("guard:mutex?kind=add-get", 1_000_000_000)), "compare all designs", "contend guard"), 15}, "run-pipe": {followed(runDocument(batched("pipe:chan", 28_000_000)), "compare all designs", "contend pipe"), 15},
+		"calibrate-gate":       {calibrated(gated(calibrate.Gate{Rounds: 40, Accused: 47, Replays: 2000, Finds: 0.0244, FindsTwice: 0.0254})), 20},
+		"calibrate-gate-blind": {calibrated(gated(calibrate.Gate{Rounds: 40, Replays: 2000})), 20},
+		"run-guard":            {followed(runDocument(batched("guard:mutex?kind=add-get", 1_000_000_000)), "compare all designs", "contend guard"), 15}, "run-pipe": {followed(runDocument(batched("pipe:chan", 28_000_000)), "compare all designs", "contend pipe"), 15},
 		"why": {costly(), 15 + 14}, "why-waiting": {waiting(), 15 + 3}, "why-mixed": {mixed(), 15 + 5}, "why-traced": {traced(), 15 + 7}, "why-untraced": {untraced(), 15 + 5}, "why-not": {diagnosed(oneLevel(20), 0), 15 + 2}, "why-unsampled": {unsampled(), 15 + 2}, "why-failed": {failed(), 15 + 4}, "why-untold": {untold(), 15 + 2},
 		"why-levels": {diagnosed(comparison(), time.Millisecond, why.Work{Kind: "scheduler", Function: "runtime.gopark", Time: 1200}), 15 + 6 + 3},
 		"bisect":     {confirmed(stat.Slower), 15}, "bisect-open": {stoppedSearch(), 18},
@@ -324,6 +327,13 @@ func sureCalibration() *report.Calibration {
 	}
 	c.PlannedRounds, c.Elapsed = 40, 8*time.Minute
 	c.Derive()
+	return c
+}
+
+// gated has a gate.
+func gated(g calibrate.Gate) *report.Calibration {
+	c := sureCalibration()
+	c.Gate = &g
 	return c
 }
 

@@ -33,7 +33,7 @@ func drawTrials(t *rapid.T) *Trials {
 	d.Metrics = d.Metrics[:rapid.IntRange(2, len(d.Metrics)).Draw(t, "metrics")]
 	trials := &Trials{Arms: []string{"a", "b"}, Design: d}
 	if d.Rounds >= 6 && rapid.Bool().Draw(t, "looks") {
-		if err := trials.lookAt(d.looks(d.Rounds)); err != nil {
+		if err := trials.lookAt(d.Looks(d.Rounds)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -102,7 +102,7 @@ func agree(t *rapid.T, c Comparison) {
 func TestLooks(t *testing.T) {
 	d := NewDesign()
 	rounds := func(most int) (list []int) {
-		for _, look := range d.looks(most) {
+		for _, look := range d.Looks(most) {
 			list = append(list, look.Rounds)
 		}
 		return list
@@ -110,7 +110,7 @@ func TestLooks(t *testing.T) {
 	if least, looks := d.leastRounds(), rounds(40); least != 6 || !slices.Equal(looks, []int{7, 8, 10, 13, 17, 22, 28, 40}) {
 		t.Errorf("at least %d rounds, looks after %v", least, looks)
 	}
-	if _, err := stat.SequentialLevels(d.looks(maxRounds), 0.05); err != nil {
+	if _, err := stat.SequentialLevels(d.Looks(maxRounds), 0.05); err != nil {
 		t.Error(err)
 	}
 	d.Rounds = 3

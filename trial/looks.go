@@ -72,9 +72,9 @@ func (d Design) leastRounds() int {
 	return least
 }
 
-// looks are those of a trial of at most so many rounds: the first, then after 1, 2, 3, … and in the end
+// Looks are those of a trial of at most so many rounds, 1 or more: the first, then after 1, 2, 3, … and in the end
 // every longestStep further ones, and the last, which has no other near it and may spend what is left.
-func (d Design) looks(most int) []stat.Look {
+func (d Design) Looks(most int) []stat.Look {
 	var looks []stat.Look
 	for n, step := d.firstLook(most), 1; n+step < most; n, step = n+step, min(step+1, longestStep) {
 		looks = append(looks, stat.Look{Rounds: n, Spent: spent(n)})
@@ -144,7 +144,7 @@ func (c *comparing) schedule(round time.Duration) error {
 		most = max(d.leastRounds(), min(most, 1+int((d.Duration-time.Since(c.began))/max(1, round))))
 	}
 	d.Rounds = most
-	return t.lookAt(d.looks(most))
+	return t.lookAt(d.Looks(most))
 }
 
 // run has rounds added, from the first on, until every question is answered, or no more

@@ -29,7 +29,7 @@ func newCalibrate(a *app) *cobra.Command {
 			"The result is stored: compare and lab print it with their verdicts, and compare takes the length of\n" +
 			"its blocks from it. Calibration takes about two minutes. Keep the machine as busy as it will be when\n" +
 			"you compare.",
-		Example:           indent + "contend calibrate\n" + indent + "contend calibrate --experiments 100 -c 50",
+		Example:           indent + "contend calibrate\n" + indent + "contend calibrate --experiments 100 -c 50\n" + indent + "contend calibrate --gate --experiments 40",
 		Args:              arguments(0, "no arguments"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
