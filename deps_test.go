@@ -86,7 +86,8 @@ var layers = map[string][]string{
 	"search":                         {"finding", "hist", "metric", "setting", "pace", "load", "stat", "trial", "expect", "internal/unit"},
 	"calibrate":                      {"metric", "setting", "probe", "load", "stat", "trial"},
 	"bisect":                         {},
-	"report":                         {"bisect", "internal/lazyregexp", "count", "errkind", "failure", "finding", "metric", "probe", "hist", "stat", "usl", "load", "trial", "expect", "sweep", "search", "calibrate", "why", "why/gotrace", "internal/placement", "internal/secret", "internal/unit", "report/chart", "report/former", "report/page", "report/plain"},
+	"history":                        {},
+	"report":                         {"bisect", "history", "internal/lazyregexp", "count", "errkind", "failure", "finding", "metric", "probe", "hist", "stat", "usl", "load", "trial", "expect", "sweep", "search", "calibrate", "why", "why/gotrace", "internal/placement", "internal/secret", "internal/unit", "report/chart", "report/former", "report/page", "report/plain"},
 	"report/abform":                  {"errkind", "hist", "load", "report/plain"},
 	"report/former":                  {"internal/lazyregexp", "failure"},
 	"report/page":                    {},
@@ -205,6 +206,7 @@ var rooms = map[string]size{
 	"guard":                {825, 1215},
 	"h2":                   {1395, 1140},
 	"hist":                 {840, 895},
+	"history":              {395, 315},
 	"internal/cli":         {8790, 5690}, // +90, +265: teardown of a script whose server is started here; a run for each difference of scripts; +85, +0: a program that cannot be driven has a page; +225, +80: the commit that made a difference is looked for; +0, +15: exit codes of scripts as in k6; +280, +0: programs without a URL, which contend finds out, and what would work in a folder
 	"internal/cpu":         {320, 235},
 	"internal/epoll":       {135, 0},
