@@ -82,7 +82,7 @@ type Value struct {
 	// Rounds are ln(value ÷ baseline) of each round, and Weights 1 ÷ their standard errors; nil: all are equal.
 	Rounds  []float64 `json:"rounds,omitempty"`
 	Weights []float64 `json:"weights,omitempty"`
-	// LogRatio is their estimate, with the interval at the confidence 1 − Level; Level 0: there is none.
+	// LogRatio is their estimate, with the interval at the confidence 1 − Level; Level 0: no interval.
 	LogRatio float64 `json:"log_ratio,omitempty"`
 	Low      float64 `json:"log_ratio_low,omitempty"`
 	High     float64 `json:"log_ratio_high,omitempty"`
