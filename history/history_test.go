@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/history/change"
 	"contend/internal/testenv"
 )
 
@@ -372,5 +373,51 @@ BenchmarkB/n=1 100 7 widgets
 		if results, err := ReadBenchmarks(strings.NewReader(wrong), noon); err == nil {
 			t.Errorf("%q is read: %+v", wrong, results)
 		}
+	}
+}
+
+// A step is suspected, repeated and, once it is confirmed, not repeated again: the repetition in the folder is what is
+// remembered of it, and no point of the line.
+func TestStepsAreRepeatedOnce(t *testing.T) {
+	var stored []Stored
+	for i := range 12 {
+		percent := 0.1 * float64(i%3)
+		if i >= 8 {
+			percent += 10
+		}
+		stored = append(stored, Stored{Result: result(i, "anchor", percent)})
+	}
+	next := func() (l Line, s change.Step, before, after int, ok bool) {
+		l = Lines(stored, "anchor", nil)[0]
+		s, before, after, ok = change.Next(l.Steps(), l.Known(), len(l.Series()))
+		return l, s, before, after, ok
+	}
+	l, s, before, after, ok := next()
+	if !ok || s.At != 8 || before != s.From-1 || after != s.To || len(l.Points) != 12 {
+		t.Fatalf("%+v, %d and %d, %v", s, before, after, ok)
+	}
+	repeated := result(20, l.Series()[before].Commit, 10)
+	repeated.Commit = l.Series()[after].Commit
+	repeated.Repeats = &Repeats{From: l.Series()[s.From].Commit, To: l.Series()[s.To].Commit, Up: true, Points: 12, Build: s.Build}
+	if c := l.Confirm(s, Point{Stored: Stored{Result: repeated}, Value: repeated.Values[0]}); !c.Confirmed || math.Abs(c.Size-math.Log(1.1)) > 1e-9 {
+		t.Errorf("%+v", c)
+	}
+	data, err := Encode(repeated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if repeated, err = Decode(data); err != nil {
+		t.Fatal(err)
+	}
+	stored = append(stored, Stored{Result: repeated})
+	if l, s, _, _, ok = next(); ok || len(l.Points) != 12 || len(l.Repeated) != 1 {
+		t.Errorf("%+v is repeated again, of %d points", s, len(l.Points))
+	}
+	// After a rebase the commits are others: what was confirmed of those that are lost is repeated.
+	for i := range stored[:12] {
+		stored[i].Commit = "rebased " + stored[i].Commit
+	}
+	if _, _, _, _, ok = next(); !ok {
+		t.Error("a step of other commits counts as known")
 	}
 }

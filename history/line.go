@@ -15,6 +15,8 @@ type Line struct {
 	// Anchor is the commit that ratios refer to; "": values are shown as measured.
 	Anchor string
 	Points []Point // in the order of commits
+	// Repeated are the results that were measured to confirm a step, in the order of their times.
+	Repeated []Point
 }
 
 // A Point is a result on a line.
@@ -71,13 +73,19 @@ func Lines(results []Stored, anchor string, order map[string]int) []Line {
 				lines = append(lines, Line{Asked: r.Key.Asked, Of: v.Of, Anchor: anchor})
 			}
 			lines[i].Primary = v.Primary
-			lines[i].Points = append(lines[i].Points, Point{Stored: r, Value: v, Known: known})
+			if p := (Point{Stored: r, Value: v, Known: known}); r.Repeats != nil {
+				lines[i].Repeated = append(lines[i].Repeated, p)
+			} else {
+				lines[i].Points = append(lines[i].Points, p)
+			}
 		}
 		if r.Time.After(newest[r.Key.Asked]) {
 			newest[r.Key.Asked] = r.Time
 		}
 	}
+	lines = slices.DeleteFunc(lines, func(l Line) bool { return len(l.Points) == 0 })
 	for i := range lines {
+		slices.SortStableFunc(lines[i].Repeated, func(a, b Point) int { return a.Time.Compare(b.Time) })
 		lines[i].link()
 		lines[i].events()
 	}

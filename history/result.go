@@ -32,9 +32,11 @@ type Result struct {
 	// Changed says that the checkout had changes over the commit.
 	Changed bool `json:"changed,omitempty"`
 	// Anchor is the commit whose build was measured in turns with it, to which ratios refer; "": there was none.
-	Anchor string  `json:"anchor,omitempty"`
-	Key    Key     `json:"key"`
-	Values []Value `json:"values"`
+	Anchor string `json:"anchor,omitempty"`
+	// Repeats is set if it was measured to confirm a step.
+	Repeats *Repeats `json:"repeats,omitempty"`
+	Key     Key      `json:"key"`
+	Values  []Value  `json:"values"`
 }
 
 // A Key says what was asked for and of what kind of machine. Fields that are not known are empty.
@@ -177,6 +179,8 @@ func (r Result) check() error {
 		return errors.New("time is missing")
 	case r.Key.Asked == "":
 		return errors.New("key.asked is empty; expected a command line")
+	case r.Repeats != nil && !(r.Repeats.Build >= 0 && r.Repeats.Build <= maxLog):
+		return fmt.Errorf("repeats.build is %v; expected 0 to %d", r.Repeats.Build, maxLog)
 	case len(r.Values) == 0 || len(r.Values) > maxValues:
 		return fmt.Errorf("values are %d; expected 1 to %d", len(r.Values), maxValues)
 	}

@@ -15,9 +15,6 @@ import (
 	"contend/trial"
 )
 
-// CountedInstructions is the metric of a history that has what compare --count decides about.
-const CountedInstructions metric.Name = "counted_instructions_per_op"
-
 // keptOfRuns are the metrics that a history keeps of results that were compared with nothing.
 var keptOfRuns = []metric.Name{metric.Throughput, metric.ResponseP50, metric.ResponseP99, metric.ServerCPUPerOp, metric.ServerRSS,
 	metric.WallPerOp, metric.Errors}
@@ -100,7 +97,7 @@ func (d *Document) valuesOf(baseline, candidate string) (values []history.Value)
 	}
 	for _, c := range d.counted() {
 		if !other(c.Baseline, c.Candidate) {
-			add(c.of.Place, c.Candidate, c.of.Concurrency, CountedInstructions, countedValue(c))
+			add(c.of.Place, c.Candidate, c.of.Concurrency, history.CountedInstructions, countedValue(c))
 		}
 	}
 	if len(values) > 0 {

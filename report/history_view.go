@@ -91,6 +91,7 @@ func (h *History) screen(most int) *screen {
 		if text := since(l, at); text != "" {
 			s.aside("%s", text)
 		}
+		s.asides(suspected(l))
 		s.asides(machine(l))
 		if !last.Linked {
 			s.also = append(s.also, fmt.Sprintf("the newest result, of %s, has no ratio to the anchor: %s", titledPoint(last), whyNot(last)))
@@ -187,8 +188,23 @@ func since(l history.Line, at *history.Point) string {
 	return ""
 }
 
-// mostEvents are on a page.
+// mostEvents are on a page, of either kind.
 const mostEvents = 3
+
+// suspected are the steps that the line seems to have, the newest last.
+func suspected(l history.Line) (texts []string) {
+	series := l.Series()
+	for _, s := range l.Steps() {
+		size := stat.Effect{Ratio: math.Exp(s.Size), Low: math.Exp(s.Low), High: math.Exp(s.High), Level: 0.05, Confidence: 0.95}
+		words := ofServers(metric.Name(l.Metric))
+		text := fmt.Sprintf("suspected: %s since %s (%s %s)", words.change(size), titledPoint(series[s.At]), ci(size.Level), words.interval(size))
+		if s.From < s.To {
+			text += fmt.Sprintf(", or one from %s to %s", shortHash(series[s.From].Commit), shortHash(series[s.To].Commit))
+		}
+		texts = append(texts, text)
+	}
+	return texts[max(0, len(texts)-mostEvents):]
+}
 
 // machine says what changed that is not the program, the newest last.
 func machine(l history.Line) (texts []string) {

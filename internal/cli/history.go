@@ -33,6 +33,7 @@ func newHistory(a *app) *cobra.Command {
 			indent + "contend history --metric server_cpu_ns_per_op --only kernel=6.8 perf\n" +
 			indent + "contend history --html history.html perf\n" +
 			indent + "contend history --anchor v1.2.0 perf\n" +
+			indent + "contend history --check perf\n" +
 			indent + "contend history import perf run.json bench.txt",
 		Args: arguments(1, "one folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,6 +52,7 @@ type historyOptions struct {
 	Format   historyFormat `flag:"format" words:"*format*: text, markdown, html, csv or benchfmt, each with every result"`
 	Markdown bool          `flag:"markdown" words:"show every result, as Markdown"`
 	Full     bool          `flag:"full" words:"show every result and which other lines there are, instead of one page"`
+	Check    bool          `flag:"check" words:"confirm the newest step that was not told yet: build and compare the revisions before and after it again; exit with code 3 if that is worse"`
 	HTML     outputFile    `flag:"html" words:"also write a page with charts to this *file*"`
 }
 
@@ -68,7 +70,7 @@ type historyFlags struct {
 func (h *historyFlags) run(ctx context.Context, folder string) error {
 	mistakes := h.own.read()
 	var asked []string
-	for flag, given := range map[string]bool{"--format": h.Format != "", "--markdown": h.Markdown, "--full": h.Full} {
+	for flag, given := range map[string]bool{"--format": h.Format != "", "--markdown": h.Markdown, "--full": h.Full, "--check": h.Check} {
 		if given {
 			asked = append(asked, flag)
 		}
@@ -89,6 +91,9 @@ func (h *historyFlags) run(ctx context.Context, folder string) error {
 	view, err := h.view(ctx, store, folder)
 	if err != nil {
 		return err
+	}
+	if h.Check {
+		return h.check(ctx, store, view.Lines)
 	}
 	if err := h.write(view); err != nil {
 		return failed(err)

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"contend/history"
 	"contend/internal/secret"
@@ -84,5 +86,50 @@ func TestAsked(t *testing.T) {
 		if got := (&app{args: strings.Fields(give), secrets: new(secret.Book)}).asked(); got != want {
 			t.Errorf("%s: %s, want %s", give, got, want)
 		}
+	}
+}
+
+// A step is repeated before it is told, and told once. Without a repetition other programs left no verdict.
+func TestHistoryCheck(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.series("20ms", "20ms", "20ms", "20ms", "20ms", "90ms", "90ms", "90ms")
+	store, err := history.Open(p.folder + "/perf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := `contend compare --rounds 7 --pairs 1 --block ` + window.String() + ` --warmup 0s -c 1 --metric response_p50_ns --build 'sh -c "` +
+		strings.ReplaceAll(buildScript, "'", `'\''`) + `"' --url 'http://{{addr}}/' -- '{{out}} {{addr}}'`
+	commits := strings.Fields(p.succeeds("git", "rev-list", "--reverse", "main~8..main"))
+	anchor := p.succeeds("git", "rev-parse", "main~8")
+	for i, commit := range commits {
+		at := 0.001 * float64(i%3)
+		if i >= 5 {
+			at += math.Log(90. / 20)
+		}
+		_, err := store.Add(history.Result{Schema: history.Schema, Time: time.Date(2024, 2, 1+i, 0, 0, 0, 0, time.UTC), Commit: commit, Anchor: anchor, Key: history.Key{Asked: asked},
+			Values: []history.Value{{Of: history.Of{Concurrency: 1, Metric: "response_p50_ns"}, Primary: true, Value: 1, Baseline: 1, Rounds: []float64{at - 0.001, at, at + 0.001}, LogRatio: at, Verdict: "SLOWER"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.SetAnchor(anchor); err != nil {
+		t.Fatal(err)
+	}
+	if out, complaint, code := p.contend("history", "perf"); code != exitDone || !strings.Contains(out, "suspected: 4.5") || !strings.Contains(out, "since "+commits[5][:7]) {
+		t.Fatalf("exit code %d, %s\n%s", code, complaint, out)
+	}
+	out, complaint, code := p.contend("history", "--check", "perf")
+	if code == exitUndecided {
+		t.Skipf("the repetition is not valid: %s", complaint)
+	}
+	if code != exitUnmet || !strings.HasPrefix(out, "CONFIRMED: response time p50 ") || !strings.Contains(out, "--revisions "+commits[4][:12]+","+commits[5][:12]) {
+		t.Fatalf("exit code %d, %s\n%s", code, complaint, out)
+	}
+	if _, results := p.kept(); len(results) != len(commits)+1 {
+		t.Errorf("%d results", len(results))
+	}
+	if out, complaint, code := p.contend("history", "--check", "perf"); code != exitDone || out != "response time p50: no new step among 8 results\n" {
+		t.Errorf("told again: exit code %d, %s\n%s", code, complaint, out)
 	}
 }
