@@ -132,8 +132,11 @@ func (h *historyFlags) tell(l history.Line, c change.Confirmation, s change.Step
 	if s.From < s.To {
 		where += fmt.Sprintf(" (or one from %.7s to %.7s)", series[s.From].Commit, series[s.To].Commit)
 	}
-	ratio := func(log float64) string { return unit.SignedDifference(math.Exp(log)) }
-	fmt.Fprintf(h.Out, "%s: %s %s since %s (95%% CI %s to %s), %q\n", word, metric.Name(l.Metric).Words(), ratio(c.Size), where, ratio(c.Low), ratio(c.High), series[s.At].Subject)
+	if subject := series[s.At].Subject; subject != "" {
+		where += fmt.Sprintf(", %q", subject)
+	}
+	ratio := func(log float64) string { return unit.Change(math.Exp(log)) }
+	fmt.Fprintf(h.Out, "%s: %s %s (95%% CI %s to %s) since %s\n", word, metric.Name(l.Metric).Words(), ratio(c.Size), ratio(c.Low), ratio(c.High), where)
 	for _, f := range after.Value.Functions[:min(len(after.Value.Functions), 3)] {
 		fmt.Fprintf(h.Out, "  %s: %s → %s instructions per op\n", f.Name, unit.Digits(f.Baseline), unit.Digits(f.Value))
 	}
