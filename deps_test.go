@@ -86,8 +86,9 @@ var layers = map[string][]string{
 	"search":                         {"finding", "hist", "metric", "setting", "pace", "load", "stat", "trial", "expect", "internal/unit"},
 	"calibrate":                      {"metric", "setting", "probe", "load", "stat", "trial"},
 	"bisect":                         {},
+	"history":                        {"history/change"},
 	"history/change":                 {},
-	"report":                         {"bisect", "internal/lazyregexp", "count", "errkind", "failure", "finding", "metric", "probe", "hist", "stat", "usl", "load", "trial", "expect", "sweep", "search", "calibrate", "why", "why/gotrace", "internal/placement", "internal/secret", "internal/unit", "report/chart", "report/former", "report/page", "report/plain"},
+	"report":                         {"bisect", "history", "history/change", "internal/lazyregexp", "count", "errkind", "failure", "finding", "metric", "probe", "hist", "stat", "usl", "load", "trial", "expect", "sweep", "search", "calibrate", "why", "why/gotrace", "internal/placement", "internal/secret", "internal/unit", "report/chart", "report/former", "report/page", "report/plain"},
 	"report/abform":                  {"errkind", "hist", "load", "report/plain"},
 	"report/former":                  {"internal/lazyregexp", "failure"},
 	"report/page":                    {},
@@ -206,8 +207,8 @@ var rooms = map[string]size{
 	"guard":                {825, 1215},
 	"h2":                   {1395, 1140},
 	"hist":                 {840, 895},
-	"history":              {235, 265},
-	"internal/cli":         {8790, 5690}, // +90, +265: teardown of a script whose server is started here; a run for each difference of scripts; +85, +0: a program that cannot be driven has a page; +225, +80: the commit that made a difference is looked for; +0, +15: exit codes of scripts as in k6; +280, +0: programs without a URL, which contend finds out, and what would work in a folder
+	"history":              {960, 695},
+	"internal/cli":         {9220, 5865}, // +90, +265: teardown of a script whose server is started here; a run for each difference of scripts; +85, +0: a program that cannot be driven has a page; +225, +80: the commit that made a difference is looked for; +0, +15: exit codes of scripts as in k6; +280, +0: programs without a URL, which contend finds out, and what would work in a folder; +430, +175: histories: what is kept, shown, imported and checked
 	"internal/cpu":         {320, 235},
 	"internal/epoll":       {135, 0},
 	"fleet":                {2935, 2090},
@@ -217,7 +218,7 @@ var rooms = map[string]size{
 	"internal/rebind":      {320, 120},
 	"internal/redisserver": {405, 670}, // +155: the proxy between clients and a Redis; systems/counter had two, and a test of one
 	"internal/replicas":    {285, 135},
-	"internal/revision":    {680, 595}, // +25, +20: the commits between two
+	"internal/revision":    {720, 600}, // +25, +20: the commits between two; +40, +5: the order of all commits, and when one was made
 	"internal/secret":      {700, 180},
 	"internal/telemetry":   {825, 630},
 	"internal/testenv":     {420, 155}, // +65: certificates and waiting; twelve packages had their own; +40: what ends a test, what an error says, tests that wait, and files, which 350 places had; +35: golden files, which nine packages had, with a flag each
@@ -233,7 +234,7 @@ var rooms = map[string]size{
 	"pipeline":             {905, 890},
 	"probe":                {310, 165},
 	"protocol":             {21095, 14490}, // +275, +200: scripts: rates over the whole run, virtual users once a second; +800, +300: scripts: imports whose root is found, options about connections, files, CSV, secrets; +975, +200: scripts: pages of HTML and their forms, certificates, JSON Web Keys, ECDH and RSA-OAEP, Blobs, requests with mistakes
-	"report":               {11930, 5865},  // +110, +65: bisections; +70: call paths, flame graphs of both next to each other, and what follows from a function; +50: functions that explain a difference; +30, +45: counted instructions as Go benchmark lines; +25, +20: how functions of Node, Python and Java become known; +5, +10: searches that one request at a time ends; +5: levels left out because connections starve; +10: counting for which there was too little time; +25, +20: searches that end before an attempt, levels that starve connections; +15, +20: an experiment answers by what was counted; +10, +60: pages that begin with what changed; +315, +120: the page of counted instructions, with lines, callers and what is asked of the kernel; +0, +75: each figure has one form on all pages; +40, +105: too little time, servers driven at once, those that ignore SIGTERM; +30, +25: what three packages of its parts import and export; +50, +30: how exact levels and rates are, what more callers bring, and sweeps that are not done; +105, +135: the fastest of three, amounts and own metrics of runs, what spoils a server
+	"report":               {12590, 6010},  // +110, +65: bisections; +70: call paths, flame graphs of both next to each other, and what follows from a function; +50: functions that explain a difference; +30, +45: counted instructions as Go benchmark lines; +25, +20: how functions of Node, Python and Java become known; +5, +10: searches that one request at a time ends; +5: levels left out because connections starve; +10: counting for which there was too little time; +25, +20: searches that end before an attempt, levels that starve connections; +15, +20: an experiment answers by what was counted; +10, +60: pages that begin with what changed; +315, +120: the page of counted instructions, with lines, callers and what is asked of the kernel; +0, +75: each figure has one form on all pages; +40, +105: too little time, servers driven at once, those that ignore SIGTERM; +30, +25: what three packages of its parts import and export; +50, +30: how exact levels and rates are, what more callers bring, and sweeps that are not done; +105, +135: the fastest of three, amounts and own metrics of runs, what spoils a server; +630, +145: histories: what is kept of a document, their page, pictures and exports
 	"search":               {825, 645},     // +20, +35: objectives that one request at a time misses; +20: slow servers whose callers wait for each other, or longer than a grace; +40, +55: servers whose responses take long, or that starve connections; +125, +120: a sequential bound on the share of slow answers, and the interval of the limit; attempts of 10,000 answers went
 	"setting":              {990, 380},
 	"stat":                 {1455, 2390}, // +5, +15: the weighted median, which why had a second time; +110, +65: counts that vary more than counting explains; +45, +50: means of counts, which hardly vary; +40: movements as values, which results say in their own units

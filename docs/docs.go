@@ -12,7 +12,7 @@ import (
 
 //go:embed statistics.md measuring.md codes.md metrics.md terminology.md report-schema.md
 //go:embed ci-gate.md connections.md go-functions.md quiet-machine.md exit-codes.md exports.md
-//go:embed choosing.md counter.md counting.md data-and-checks.md experiment-file.md fleet.md scripts.md uplink.md why.md
+//go:embed choosing.md counter.md counting.md data-and-checks.md experiment-file.md fleet.md history.md scripts.md uplink.md why.md
 var pages embed.FS
 
 // The pages with rules of their own: the words that are printed, and the

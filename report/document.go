@@ -27,9 +27,12 @@ const formerSchema = "contend/1"
 
 // A Document is what a command found out.
 type Document struct {
-	Schema      string       `json:"schema"`
-	Version     string       `json:"version"` // of contend
-	Command     string       `json:"command"` // run, compare, sweep, lab, …
+	Schema  string `json:"schema"`
+	Version string `json:"version"` // of contend
+	Command string `json:"command"` // run, compare, sweep, lab, …
+	// Asked is the command line without names of revisions, lengths and outputs: documents that were asked for alike
+	// belong to one line of a history. "": not known.
+	Asked       string       `json:"asked,omitempty"`
 	Environment Environment  `json:"environment"`
 	Experiments []Experiment `json:"experiments,omitempty"`
 	// Failure is why a command without experiments could not measure to its end, and Failures the
@@ -92,9 +95,11 @@ type Build struct {
 	Commit  string `json:"commit"`
 	Subject string `json:"subject"` // first line of the commit's message
 	// Changed says that it was built from a checkout with changes over the commit.
-	Changed bool      `json:"changed,omitempty"`
-	Build   string    `json:"build"` // the command
-	Built   time.Time `json:"built"`
+	Changed bool   `json:"changed,omitempty"`
+	Build   string `json:"build"` // the command
+	// Toolchain is the version of Go that built it; "": another language, or not known.
+	Toolchain string    `json:"toolchain,omitempty"`
+	Built     time.Time `json:"built"`
 	// Kept says that it was built for an earlier comparison.
 	Kept bool `json:"kept,omitempty"`
 }

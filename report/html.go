@@ -21,8 +21,13 @@ func (d *Document) HTML(w io.Writer) error {
 	var answer, figures markupWriter
 	first, m := d.head(&answer)
 	d.sections(&figures)
-	p := page.Report{Title: html.EscapeString("contend " + plain.Line(d.Command) + ": " + plain.Clip(first, 80)), Mood: moods[m], Answer: answer.String(), Figures: figures.String(),
-		Environment: html.EscapeString(plain.Line(d.Environment.sentence(d.Version))), CSS: chart.CSS}
+	return writePage(w, d.Command, first, m, &answer, &figures, d.Environment.sentence(d.Version))
+}
+
+// writePage writes the page of a command, with the answer that it begins with and what is below.
+func writePage(w io.Writer, command, first string, m mood, answer, figures *markupWriter, environment string) error {
+	p := page.Report{Title: html.EscapeString("contend " + plain.Line(command) + ": " + plain.Clip(first, 80)), Mood: moods[m], Answer: answer.String(), Figures: figures.String(),
+		Environment: html.EscapeString(plain.Line(environment)), CSS: chart.CSS}
 	if strings.Contains(p.Figures, `<figure data-plot=`) {
 		p.CSS, p.Script = chart.CSS+page.UPlotCSS, page.ReportScript()
 	}
@@ -56,14 +61,7 @@ func (d *Document) head(b *markupWriter) (first string, m mood) {
 	if s == nil {
 		s = &screen{first: firstLine(d.text()), care: new(findings)}
 	}
-	first = s.first
-	b.add("<h1>%s</h1>\n", first)
-	if s.trust != "" {
-		b.add("<p class=\"trust\">%s</p>\n", s.trust)
-	}
-	if !d.isLab() { // whose questions are below
-		b.WriteString((&view{s.elements}).html())
-	}
+	b.answer(s, !d.isLab()) // whose questions are below
 	list := s.marked()
 	slices.SortStableFunc(list, func(a, b located) int { return finding.Rank(a.Code) - finding.Rank(b.Code) })
 	if len(list) > 0 {
@@ -77,6 +75,23 @@ func (d *Document) head(b *markupWriter) (first string, m mood) {
 		}
 		b.add("</ul>\n")
 	}
+	b.steps(s)
+	return plain.Line(s.first), s.mood
+}
+
+// answer writes the first lines of a page, and what is below them.
+func (b *markupWriter) answer(s *screen, below bool) {
+	b.add("<h1>%s</h1>\n", s.first)
+	if s.trust != "" {
+		b.add("<p class=\"trust\">%s</p>\n", s.trust)
+	}
+	if below {
+		b.WriteString((&view{s.elements}).html())
+	}
+}
+
+// steps writes what to do next.
+func (b *markupWriter) steps(s *screen) {
 	for _, next := range s.todo() {
 		if next.Command != "" {
 			b.add("<p class=\"next\">Next: %s: <code>%s</code></p>\n", next.Purpose, next.Command)
@@ -84,7 +99,6 @@ func (d *Document) head(b *markupWriter) (first string, m mood) {
 			b.add("<p class=\"next\">Next: %s</p>\n", next.Purpose)
 		}
 	}
-	return plain.Line(first), s.mood
 }
 
 // sections writes the experiments of the document, or all of it in one.

@@ -62,7 +62,11 @@ func mistaken(err error) error {
 
 // again is the command line with other words in place of some flags and their values.
 func (a *app) again(dropped []string, others ...string) string {
-	words, rest := slices.Concat(a.args[:1], others), a.args[1:]
+	return a.typed(slices.Concat(a.args[:1], others, withoutFlags(a.args[1:], dropped)))
+}
+
+// withoutFlags leaves out flags with their values, up to --.
+func withoutFlags(rest, dropped []string) (words []string) {
 	for len(rest) > 0 && rest[0] != "--" {
 		name, _, attached := strings.Cut(rest[0], "=")
 		switch {
@@ -76,7 +80,7 @@ func (a *app) again(dropped []string, others ...string) string {
 			words, rest = append(words, rest[0]), rest[1:]
 		}
 	}
-	return a.typed(append(words, rest...))
+	return append(words, rest...)
 }
 
 // next is the command line of another command for the same target, with those of the given

@@ -41,7 +41,7 @@ func newCompare(a *app) *cobra.Command {
 			"'docker run --rm -p {{port}}:80 image', in the foreground. After -- every argument is a command.\n\n" +
 			"With --revisions, --build builds the program from revisions of the git repository here. {{out}} is\n" +
 			"the path of the program, there and in the commands: one for all revisions, one for each, or none,\n" +
-			"which starts {{out}}.\n\n" +
+			"which starts {{out}}. With --history instead of --revisions, its anchor is compared with HEAD.\n\n" +
 			"Two result files are compared unpaired; they need 6 rounds each, and the same load and machine.",
 		Example: indent + "contend compare ./old ./new\n" +
 			indent + "contend compare 'node old.js' 'node new.js'\n" +
@@ -53,7 +53,7 @@ func newCompare(a *app) *cobra.Command {
 		Args:              c.arguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			mistakes := errors.Join(c.own.read(), c.oneForm())
+			mistakes := errors.Join(c.own.read(), c.oneForm(), c.anchored())
 			args = c.orProgram(c.withoutScript(cmd, args))
 			if discovers, err := c.discovers(cmd, args); err != nil || discovers && mistakes != nil {
 				return usage(errors.Join(mistakes, err))
@@ -100,7 +100,7 @@ type compareOptions struct {
 	Pprof string `flag:"pprof" words:"with --why: *URL* of net/http/pprof in Go servers, with {{addr}} or {{addr.NAME}} (default: http://{{addr}}/debug/pprof/)"`
 	Own   string `flag:"own" words:"with --why: *regexp* of the names or files of functions that are your own (default: all but those of libraries)"`
 	stackFiles
-	watched
+	remembered
 	outlets
 	fleetOptions
 }
@@ -121,7 +121,8 @@ func (c *compareFlags) arguments(cmd *cobra.Command, args []string) error {
 	if i := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") }); i >= 0 {
 		return fmt.Errorf("compare: %s looks like a flag; put it before --", args[i])
 	}
-	if cmd.Flags().Changed("revisions") && len(args) <= 1 {
+	revisions := cmd.Flags().Changed("revisions") || cmd.Flags().Changed("history") && cmd.Flags().Changed("build")
+	if revisions && len(args) <= 1 {
 		return nil
 	}
 	if len(args) > mostArms {
@@ -258,7 +259,7 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 	err = errors.Join(err, c.stackFiles.write(a, doc))
 	doc.SettleBy(a.settles(doc))
 	doc.Then(a.afterwards(c))
-	return a.finish(ctx, doc, &c.views, err)
+	return a.finish(ctx, doc, &c.remembered, err)
 }
 
 // documentOf is that of a comparison, to be filled.

@@ -34,7 +34,7 @@ import (
 //   - flow.js is a script that asks for its URL, and testingscript.js is that of examples/scripts;
 //   - subjects of workers (subject:NAME) are that server, too;
 //   - workers of a fleet are started here, and contend worker, which waits for one,
-//     only shows its help, as does bisect, which wants a repository: see TestBisect;
+//     only shows its help, as do bisect and history, which want a repository and a folder: see TestBisect and the script history;
 //   - serve gets free ports and is ended by SIGTERM once it serves;
 //   - the variable REDIS_PASSWORD holds a password.
 func TestDocumentedCommands(t *testing.T) {
@@ -352,7 +352,7 @@ func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes 
 		args[i] = port.ReplaceAllString(aServer.ReplaceAllString(arg, program), "127.0.0.1:0")
 	}
 	codes = []int{exitDone}
-	if len(args) > 0 && (args[0] == "worker" || args[0] == "bisect") {
+	if len(args) > 0 && slices.Contains([]string{"worker", "bisect", "history"}, args[0]) {
 		args = slices.Insert(args, 1, "--help")
 	}
 	if len(args) == 0 || slices.Contains(args, "--help") {

@@ -10,6 +10,10 @@ import (
 // finish writes the document and turns what happened, and what is in it, into an exit
 // code.
 func (a *app) finish(ctx context.Context, doc *report.Document, out destination, err error) error {
+	doc.Asked = a.asked()
+	if r, ok := out.(*remembered); ok && err == nil && ctx.Err() == nil {
+		err = a.remember(ctx, r, doc)
+	}
 	hint := hintOf(ctx, doc)
 	if hint != "" {
 		doc.SettleBy(report.Step{Purpose: hint})

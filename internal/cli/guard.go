@@ -51,7 +51,7 @@ func newGuard(a *app) *cobra.Command {
 			return designNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	g.own = optionsOf(cmd, &g.gridOptions, &g.watched)
+	g.own = optionsOf(cmd, &g.gridOptions, &g.remembered)
 	in.flags(cmd)
 	return cmd
 }
@@ -68,7 +68,7 @@ type guardGrid struct {
 	*app
 	own *options
 	gridOptions
-	watched
+	remembered
 	designs []guard.Design
 	cells   []*guardCell
 }
@@ -127,7 +127,7 @@ func (g *guardGrid) run(ctx context.Context) error {
 	err := visitAll(ctx, p, g.Seed, g.cells, func() *report.Document { return g.add(&report.Document{Command: "guard"}) })
 	g.add(doc)
 	doc.Notes = g.notes()
-	return g.finish(ctx, doc, &g.views, err)
+	return g.finish(ctx, doc, &g.remembered, err)
 }
 
 // add takes what was measured into the document.

@@ -85,7 +85,7 @@ func (i *inside) run(ctx context.Context, mistakes error) error {
 	if err == nil {
 		doc.Experiments = append(doc.Experiments, *entry)
 	}
-	return i.finish(ctx, doc, &i.grid.views, err)
+	return i.finish(ctx, doc, &i.grid.remembered, err)
 }
 
 // sweeps is the command line that finds what the server's limit is.

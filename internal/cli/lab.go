@@ -77,7 +77,7 @@ type labOptions struct {
 	Count     bool    `flag:"count" words:"count the instructions per request under a simulator (valgrind) instead of timing them, in the parts that answer the question and compare servers which contend starts"`
 	Seed      uint64  `flag:"seed" default:"1" words:"seed for all random choices"`
 	Redis     string  `flag:"redis" words:"*URL* of the Redis for uplinks, such as a cluster's, instead of a private one"`
-	watched
+	remembered
 	fleetOptions
 }
 
@@ -166,7 +166,7 @@ func (l *lab) writeList(files []*experiment.File) error {
 }
 
 func (l *lab) run(ctx context.Context, files []*experiment.File) error {
-	list, err := l.asked(files)
+	list, err := l.chosen(files)
 	if err != nil {
 		return usage(err)
 	}
@@ -184,8 +184,12 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 	doc := newDocument("lab")
 	l.quoteCalibration(doc)
 	broken := l.experiments(ctx, list, o, doc)
+	doc.Asked = l.asked()
 	doc = l.shown(doc)
 	place := l.keep(doc)
+	if broken == nil && ctx.Err() == nil {
+		broken = l.remember(ctx, &l.remembered, doc)
+	}
 	l.summarize(doc)
 	writeErr := l.views.write(l.app, doc)
 	if place != "" && writeErr == nil {
@@ -201,8 +205,8 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 	return outcome(doc)
 }
 
-// asked are the experiments as the flags ask for them.
-func (l *lab) asked(files []*experiment.File) (list []*experiment.Experiment, err error) {
+// chosen are the experiments as the flags ask for them.
+func (l *lab) chosen(files []*experiment.File) (list []*experiment.Experiment, err error) {
 	for _, f := range files {
 		e := f.Experiment(string(l.Profile))
 		e.File = l.typed[f]

@@ -42,7 +42,7 @@ func newPipe(a *app) *cobra.Command {
 			return rungNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	l.own = optionsOf(cmd, &l.ladderOptions, &l.watched)
+	l.own = optionsOf(cmd, &l.ladderOptions, &l.remembered)
 	return cmd
 }
 
@@ -58,7 +58,7 @@ type ladder struct {
 	*app
 	own *options
 	ladderOptions
-	watched
+	remembered
 	designs []pipeline.Design
 	steps   []*step
 }
@@ -188,7 +188,7 @@ func (l *ladder) run(ctx context.Context) error {
 	for _, d := range l.designs {
 		doc.Notes = append(doc.Notes, fmt.Sprintf("%s: %s; order: %s; unpublished: %s", d.Name, d.Summary, d.Order, d.Unpublished))
 	}
-	return l.finish(ctx, doc, &l.views, err)
+	return l.finish(ctx, doc, &l.remembered, err)
 }
 
 // add takes what was measured into the document.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"os"
@@ -125,10 +126,19 @@ func (a *app) build(ctx context.Context, c *compareFlags, e *experiment.Experime
 		s.Program = b.Program
 		e.Subjects[v.Name] = s
 		doc.Builds = append(doc.Builds, report.Build{Arm: v.Name, Commit: v.Commit, Subject: v.Subject, Changed: v.Changed,
-			Build: c.Build, Built: b.Built, Kept: b.Kept})
+			Build: c.Build, Toolchain: toolchain(b.Program), Built: b.Built, Kept: b.Kept})
 	}
 	e.Title = against(titles)
 	return programs, nil
+}
+
+// toolchain is the version of Go that built a program; "" if that is not known.
+func toolchain(program string) string {
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		return ""
+	}
+	return info.GoVersion
 }
 
 // resolve finds all revisions, or every mistake in them.

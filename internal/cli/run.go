@@ -202,7 +202,7 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 		doc.Expectations = append(doc.Expectations, expect.Expectation{Text: text})
 	}
 	doc.Expect()
-	err = r.asScript(a.finish(ctx, doc, &r.views, nil))
+	err = r.asScript(a.finish(ctx, doc, &r.remembered, nil))
 	if said := a.summaries(context.WithoutCancel(ctx), r, cell.Result); said != nil { // also for an interrupted run
 		if ctx.Err() != nil {
 			return &exitError{exitInterrupted, errors.Join(err, said)}

@@ -20,7 +20,7 @@ type runSettings struct {
 	Stages string   `flag:"stages" words:"open model: *stages* in sequence, as in 100/10s,100-500/30s,500/1m"`
 	ownServer
 	portChoice
-	watched
+	remembered
 	outlets
 	fleetOptions
 

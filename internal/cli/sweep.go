@@ -176,7 +176,7 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 	if up != nil {
 		doc.Then(a.longer(up.Needs))
 	}
-	err = a.finish(ctx, doc, &s.views, err)
+	err = a.finish(ctx, doc, &s.remembered, err)
 	if up != nil && !s.page() { // which says it
 		fmt.Fprintln(a.Err, "too little time: "+doc.Next)
 	}

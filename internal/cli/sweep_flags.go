@@ -30,7 +30,7 @@ type sweepOptions struct {
 	Rate bool `flag:"rate" words:"find the highest arrival rate that keeps the objectives"`
 	ownServer
 	portChoice
-	watched
+	remembered
 	outlets
 	fleetOptions
 }

@@ -73,6 +73,7 @@ var (
 		reflect.TypeFor[formFiles]():       outputHeading,
 		reflect.TypeFor[output]():          outputHeading,
 		reflect.TypeFor[initOptions]():     outputHeading,
+		reflect.TypeFor[remembered]():      outputHeading,
 	}
 )
 

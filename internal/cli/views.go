@@ -127,6 +127,12 @@ type watched struct {
 	onPage
 }
 
+// remembered are the views of a command whose results are kept over time.
+type remembered struct {
+	watched
+	History outputFolder `flag:"history" words:"also add the result to the history in this *folder* (see contend history)"`
+}
+
 // onPage has a command be watched while it runs.
 type onPage struct {
 	UI bool `flag:"ui" words:"show a live page while running, at a local address that is printed; it ends as the page of --html"`

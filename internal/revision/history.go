@@ -49,3 +49,30 @@ func (r *Repository) History(ctx context.Context, good, bad Revision, firstParen
 	}
 	return commits, nil
 }
+
+// Head is the commit of the checkout. Changed says that files of it are other than committed; those that git does not
+// track do not count.
+func (r *Repository) Head(ctx context.Context) (Revision, error) {
+	v, err := r.Resolve(ctx, "HEAD")
+	if err != nil {
+		return v, err
+	}
+	status, err := r.git(ctx, r.top, "status", "--porcelain", "--untracked-files=no")
+	v.Changed = status != ""
+	return v, err
+}
+
+// Order has the place of every commit that a branch, a tag or the checkout contains: each is after its parents. shallow
+// says that the clone has only the newest.
+func (r *Repository) Order(ctx context.Context) (order map[string]int, shallow bool, err error) {
+	text, err := r.git(ctx, r.top, "rev-list", "--topo-order", "--reverse", "--all", "HEAD")
+	if err != nil {
+		return nil, false, err
+	}
+	order = map[string]int{}
+	for commit := range strings.Lines(text) {
+		order[strings.TrimSuffix(commit, "\n")] = len(order)
+	}
+	answer, err := r.git(ctx, r.top, "rev-parse", "--is-shallow-repository")
+	return order, strings.TrimSpace(answer) == "true", err
+}

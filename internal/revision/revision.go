@@ -24,7 +24,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"contend/setting"
 )
@@ -84,6 +86,8 @@ type Revision struct {
 	Name    string // as it was asked for
 	Commit  string // its full hash; of worktree that of HEAD
 	Subject string // first line of the commit's message
+	// Committed is when the commit was made.
+	Committed time.Time
 	// Changed says that the checkout is not what Commit has.
 	Changed bool
 }
@@ -121,8 +125,13 @@ func (r *Repository) Resolve(ctx context.Context, name string) (Revision, error)
 		return v, r.unknown(ctx, name)
 	}
 	v.Commit = strings.TrimSpace(hash)
-	subject, err := r.git(ctx, r.top, "log", "-1", "--no-show-signature", "--format=%s", v.Commit)
-	v.Subject = strings.TrimSpace(subject)
+	about, err := r.git(ctx, r.top, "log", "-1", "--no-show-signature", "--format=%ct %s", v.Commit)
+	if err != nil {
+		return v, err
+	}
+	committed, subject, _ := strings.Cut(strings.TrimSpace(about), " ")
+	seconds, err := strconv.ParseInt(committed, 10, 64)
+	v.Subject, v.Committed = strings.TrimSpace(subject), time.Unix(seconds, 0).UTC()
 	return v, err
 }
 

@@ -1,0 +1,166 @@
+package report_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/history"
+	"contend/internal/testenv"
+	"contend/metric"
+	"contend/report"
+)
+
+// keptResult is that of a commit whose ratio to the anchor is in per cent.
+func keptResult(n int, percent float64, verdict string) history.Stored {
+	at := math.Log1p(percent / 100)
+	day := time.Date(2024, 2, 1+n, 12, 0, 0, 0, time.UTC)
+	return history.Stored{Name: fmt.Sprintf("%064d.json", n), Result: history.Result{
+		Schema: history.Schema, Time: day, Commit: fmt.Sprintf("%07d%033d", n, 0), Committed: day, Subject: fmt.Sprint("change ", n), Anchor: strings.Repeat("1", 40),
+		Key: history.Key{Asked: "contend compare --build 'make {{out}}' -- '{{out}} {{addr}}'", CPU: "Test CPU", Cores: 2, Kernel: "6.1", Toolchain: "go1.26", Placement: "shared"},
+		Values: []history.Value{{Of: history.Of{Concurrency: 20, Metric: "throughput_per_s"}, Primary: true, Value: 100_000 * (1 + percent/100), Baseline: 100_000,
+			Rounds: []float64{at - 0.01, at, at + 0.01}, LogRatio: at, Low: at - 0.01, High: at + 0.01, Level: 0.05, Verdict: verdict}}}}
+}
+
+// histories are some of every kind that has a page of its own.
+func histories() map[string]*report.History {
+	anchor := strings.Repeat("1", 40)
+	order := map[string]int{}
+	var whole []history.Stored
+	for n, percent := range []float64{0.2, 0.4, 0.1, -5, -5.2} {
+		verdict := "EQUIVALENT"
+		if percent < -1 {
+			verdict = "SLOWER"
+		}
+		r := keptResult(n, percent, verdict)
+		if n >= 2 {
+			r.Key.Kernel, r.Values[0].Baseline = "6.8", 70_000
+		}
+		order[r.Commit] = n
+		whole = append(whole, r)
+	}
+	errors := keptResult(5, 0, "INVALID")
+	errors.Values[0].Reason = "errors"
+	lost := keptResult(6, -5, "SLOWER")
+	bridged := keptResult(7, 1, "EQUIVALENT")
+	bridged.Anchor = strings.Repeat("8", 40)
+	bridge := keptResult(8, -2, "SLOWER")
+	bridge.Commit = bridged.Anchor
+	altered := keptResult(9, 1, "EQUIVALENT")
+	altered.Altered = true
+	alone := keptResult(1, 0, "")
+	alone.Anchor, alone.Key.Asked = "", "contend run http://localhost:8080/"
+	alone.Values = []history.Value{{Of: history.Of{Metric: "response_p99_ns"}, Primary: true, Value: 1.25e6}}
+	unbridged := keptResult(4, 1, "EQUIVALENT")
+	unbridged.Anchor = strings.Repeat("3", 40)
+	damaged := []history.Problem{{Name: "x.json", Text: "is empty; it is kept and not shown"}}
+	return map[string]*report.History{
+		"steps":     {Folder: "perf", InGit: true, Lines: history.Lines(append(slices.Clone(whole), alone), anchor, order)},
+		"worst":     {Folder: "perf", InGit: true, Problems: damaged, Lines: history.Lines(append(slices.Clone(whole), errors, lost, bridged, bridge, altered), anchor, order)},
+		"alone":     {Folder: "perf", Lines: history.Lines([]history.Stored{alone}, anchor, nil)},
+		"no anchor": {Folder: "perf", Lines: history.Lines(whole, "", nil)},
+		"unbridged": {Folder: "perf", Lines: history.Lines(append(slices.Clone(whole[:2]), unbridged), anchor, nil)},
+	}
+}
+
+func TestGoldenHistory(t *testing.T) {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(histories())) {
+		h := histories()[name]
+		for _, form := range []string{"page", "markdown"} {
+			page := rendered(t, h.Markdown)
+			if form == "page" {
+				page = rendered(t, func(w io.Writer) error { return h.Screen(w, report.Look{}) })
+			}
+			if form == "page" || name == "steps" && form == "markdown" {
+				fmt.Fprintf(&b, "== %s, %s ==\n\n%s\n", name, form, page)
+			}
+			for line := range strings.Lines(page) {
+				if form == "page" && len([]rune(line)) > 101 {
+					t.Errorf("%s: a line has %d columns: %s", name, len([]rune(line)), line)
+				}
+			}
+		}
+	}
+	testenv.Golden(t, "testdata/screen-history.txt", b.String())
+}
+
+func TestHistoryPage(t *testing.T) {
+	for name, h := range histories() {
+		page := rendered(t, h.HTML)
+		if n := strings.Count(page, "<figure"); n < 1 || strings.Contains(page, "nothing was measured") {
+			t.Errorf("%s: %d pictures", name, n)
+		}
+		if strings.Contains(page, "NaN") {
+			t.Errorf("%s: NaN", name)
+		}
+	}
+	steps := rendered(t, histories()["steps"].HTML)
+	for _, want := range []string{"data-plot=", "0000004 (change 4)", "machine: kernel 6.1 → 6.8, the anchor -30.0%", `class="mark"`} {
+		if !strings.Contains(steps, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+func TestHistoryExports(t *testing.T) {
+	h := histories()["worst"]
+	rows, err := csv.NewReader(strings.NewReader(rendered(t, h.CSV))).ReadAll()
+	if err != nil || len(rows) != 1+len(h.Lines[0].Points) {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	column := func(row []string, name string) string { return row[slices.Index(rows[0], name)] }
+	if first := rows[1]; column(first, "ratio_to_anchor")[:5] != "1.002" || column(first, "in_git") != "true" || column(first, "kernel") != "6.1" || column(first, "asked") == "" {
+		t.Errorf("%q", first)
+	}
+	lines := rendered(t, histories()["steps"].Benchmarks)
+	again, err := history.ReadBenchmarks(strings.NewReader(lines), time.Now())
+	if err != nil || len(again) != 6 || again[4].Commit[:7] != "0000004" || again[4].Values[0].Metric != "throughput_per_s" || again[4].Values[0].Value != 94800 {
+		t.Errorf("%v, %+v from\n%s", err, again, lines)
+	}
+}
+
+// What a document shows is kept, in a few kilobytes.
+func TestForHistory(t *testing.T) {
+	d := document("compare")
+	d.Add(report.Place{Experiment: "compare"}, verdicts(10))
+	all := d.ForHistory("c1", true)
+	if len(all) != 1 || all[0].Commit != "c1" || !all[0].Changed || all[0].Anchor != "" || all[0].Key.Program == "" {
+		t.Fatalf("%+v", all)
+	}
+	c := d.Comparisons[0]
+	if v := all[0].Values[0]; v.Variant != c.Candidate || v.Metric != string(c.Metric) || v.Experiment != "" || len(v.Rounds) != len(c.RoundLogRatios) || math.Abs(v.LogRatio-math.Log(c.Ratio)) > 1e-6 {
+		t.Errorf("%+v of %+v", v, c)
+	}
+	d.Builds = []report.Build{{Arm: c.Baseline, Commit: "c0"}, {Arm: c.Candidate, Commit: "c1", Toolchain: "go1.26"}}
+	built := d.ForHistory("elsewhere", false)
+	if len(built) != 1 || built[0].Commit != "c1" || built[0].Anchor != "c0" || built[0].Values[0].Variant != "" || built[0].Key.Toolchain != "go1.26" || built[0].Key.Program != "" {
+		t.Errorf("%+v", built)
+	}
+	if data, err := history.Encode(built[0]); err != nil || len(data) > 4096 {
+		t.Errorf("%d bytes: %v", len(data), err)
+	}
+	d.Builds[0].Changed = true
+	if built := d.ForHistory("", false); built[0].Anchor != "" {
+		t.Errorf("a checkout with changes is an anchor: %+v", built[0])
+	}
+	if run := closedRun().ForHistory("c1", false); len(run) != 1 || run[0].Values[0].Metric != string(metric.Throughput) || run[0].Values[0].Compared() {
+		t.Errorf("%+v", run)
+	}
+	if none := document("run").ForHistory("c1", false); none != nil {
+		t.Errorf("%+v", none)
+	}
+	for i := range 3 {
+		if swept := oneSweep(i).ForHistory("c1", false); len(swept) != 1 {
+			t.Errorf("sweep %d: %+v", i, swept)
+		} else if _, err := history.Encode(swept[0]); err != nil {
+			t.Error(err)
+		}
+	}
+}
