@@ -130,8 +130,8 @@ func (d *Document) lookAt(c trial.Cell) string {
 	return fmt.Sprintf("%s (start %s, then curl -i %s)", look, secret.Variables(plain.Line(command)), typed(plain.Line(u.String())))
 }
 
-// asked is the URL of a target as it was typed, where a command listens at another address each time.
-func (d *Document) asked(target string) string {
+// asTyped is the URL of a target as it was typed, where a command listens at another address each time.
+func (d *Document) asTyped(target string) string {
 	if len(d.Arms) != 1 {
 		return target
 	}
@@ -182,7 +182,7 @@ func (d *Document) nothingScreen(s *screen, c trial.Cell) *screen {
 	if doubt := d.doubt(c); doubt != nil {
 		s.trust = invalid(*doubt)
 	}
-	s.aside("%s", d.asked(c.Target))
+	s.aside("%s", d.asTyped(c.Target))
 	s.asides(wrongKinds(c.Result))
 	d.expected(&s.view)
 	s.next = d.toFix(c)

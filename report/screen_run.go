@@ -60,7 +60,7 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	if failed > 0 && (doubt == nil || doubt.Is(finding.Errors)) { // expectations about these are decided all the same
 		s.first, s.mood = d.unmet(failed), bad
 	}
-	s.aside("%s", d.asked(r.Target))
+	s.aside("%s", d.asTyped(r.Target))
 	if s.first != measured {
 		s.aside("%s%s", either(doubt != nil, "measured, not usable: ", ""), measured)
 	}

@@ -56,7 +56,7 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 		s.next = d.afterDoubt(c.Bound.Reason.Code)
 	}
 	if len(c.Results) > 0 {
-		s.aside("%s", d.asked(c.Results[0].Target))
+		s.aside("%s", d.asTyped(c.Results[0].Target))
 		s.asides(d.Notes)
 		if slices.Contains(refused, finding.Errors.Code) {
 			wrong := wrongKinds(trial.MergeCells(c.Results).Result)

@@ -49,7 +49,7 @@ func (d *Document) searchScreen(s search.Result) *screen {
 		page.next = cmp.Or(d.goesOn(), advise("run contend run --rate below that rate, for longer, to see the response times in full"))
 	}
 	if s.Alone != nil {
-		page.aside("%s", d.asked(s.Alone.Target))
+		page.aside("%s", d.asTyped(s.Alone.Target))
 		if len(s.Attempts) == 0 {
 			page.aside("measured at concurrency %d: %s", s.Alone.Concurrency, runSentence(s.Alone.Result))
 		}
