@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -595,20 +596,27 @@ func TestTextMatches(t *testing.T) {
 // packages returns what `go list` knows about this module.
 func packages(t *testing.T) []goPackage {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-json", "./...").Output()
+	list, err := listed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list []goPackage
+	return list
+}
+
+var listed = sync.OnceValues(func() (list []goPackage, err error) {
+	out, err := exec.Command("go", "list", "-json", "./...").Output()
+	if err != nil {
+		return nil, err
+	}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p goPackage
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return list
+			return list, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		if len(p.GoFiles) > 0 {
 			list = append(list, p)
 		}
 	}
-}
+})

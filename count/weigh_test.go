@@ -119,10 +119,10 @@ func TestFalseAlarmsAndMisses(t *testing.T) {
 	repetitions := func(planted float64) (list []map[string]float64) {
 		for range Repetitions {
 			one := map[string]float64{"main.spin": 9000 + planted}
-			for i := range 300 { // functions that do the same, nearly
+			for i := range 100 { // functions that do the same, nearly
 				one[fmt.Sprintf("f%d", i)] = float64(100+i) * (1 + 0.0003*random.NormFloat64())
 			}
-			for i := range 100 { // and those that do not
+			for i := range 40 { // and those that do not
 				one[fmt.Sprintf("runtime.g%d", i)] = float64(100+i) * (1 + 0.2*random.NormFloat64())
 			}
 			list = append(list, one)
@@ -136,7 +136,7 @@ func TestFalseAlarmsAndMisses(t *testing.T) {
 		if v := weigh(base, repetitions(0), Margin).Verdict; v == stat.More || v == stat.Less {
 			alarms++
 		}
-		if c := weigh(base, repetitions(180), Margin); c.Verdict != stat.More || c.Rows[0].Name != "main.spin" || math.Abs(c.Rows[0].Value-180) > 1 {
+		if c := weigh(base, repetitions(60), Margin); c.Verdict != stat.More || c.Rows[0].Name != "main.spin" || math.Abs(c.Rows[0].Value-60) > 1 {
 			missed++
 		}
 	}

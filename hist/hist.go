@@ -197,13 +197,20 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	// One ulp less, so that a q like 0.1, which is stored a little too large,
 	// does not reach the next rank. HdrHistogram's Java original does the same.
 	rank := uint64(max(math.Ceil(math.Nextafter(q, 0)*float64(n)), 1))
-	passed, low := uint64(0), bucketOf(h.min)
-	for i, c := range h.counts[low-h.first : bucketOf(h.max)-h.first+1] {
-		if passed += uint64(c); passed >= rank {
-			return time.Duration(min(max(lowestOf(low+i+1)-1, h.min), h.max))
+	bucket, _ := h.bucketAt(rank)
+	return time.Duration(min(max(lowestOf(bucket+1)-1, h.min), h.max))
+}
+
+// bucketAt returns the bucket of one of the n durations in their order, from 1, and how many are in those before it.
+func (h *Histogram) bucketAt(rank uint64) (bucket int, before uint64) {
+	low, high := bucketOf(h.min), bucketOf(h.max)
+	for i, n := range h.counts[low-h.first : high-h.first] {
+		if before+uint64(n) >= rank {
+			return low + i, before
 		}
+		before += uint64(n)
 	}
-	return time.Duration(h.max)
+	return high, before
 }
 
 // Estimate returns the logarithm of the quantile q, above 0 and below 1, of what the n recorded
@@ -240,14 +247,9 @@ func (h *Histogram) logAt(place float64) float64 {
 // logOf returns the logarithm of one of the n durations in their order, from 1, which are in the
 // middle of an even share of their bucket each.
 func (h *Histogram) logOf(place float64) float64 {
-	passed, value := 0.0, 0.0
-	for bucket, n := range h.filled() {
-		lowest, next := float64(lowestOf(bucket)), float64(lowestOf(bucket+1))
-		value = lowest + (next-lowest)*(place-0.5-passed)/float64(n)
-		if passed += float64(n); passed >= place {
-			break
-		}
-	}
+	bucket, before := h.bucketAt(uint64(place))
+	lowest, next := float64(lowestOf(bucket)), float64(lowestOf(bucket+1))
+	value := lowest + (next-lowest)*(place-0.5-float64(before))/float64(h.counts[bucket-h.first])
 	return math.Log(max(value, 0.5)) // what took 0 ns took less than 1
 }
 

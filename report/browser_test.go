@@ -100,31 +100,33 @@ func listenTo(t *testing.T, tab context.Context, name, url string) {
 	}
 }
 
+// barriers has axe list those of the page.
+func barriers(axe string, found *string) chromedp.Action {
+	return chromedp.Evaluate(axe+`;axe.run().then(r => r.violations.map(v => v.id + ": " + v.nodes.map(n => n.target + " " + n.failureSummary).join("; ")).join("\n"))`, found,
+		func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })
+}
+
 // look opens a page as people do.
 func look(t *testing.T, tab context.Context, name, url, axe string) {
 	t.Helper()
 	listenTo(t, tab, name, url)
-	for _, theme := range []string{"light", "dark"} {
-		for _, width := range []int64{390, 1280} {
+	for _, at := range []struct {
+		width  int64
+		themes []string // the page is opened in the first, where axe looks at it for seconds, and goes over to the other
+	}{{390, []string{"light", "dark"}}, {1280, []string{"dark", "light"}}} {
+		for i, theme := range at.themes {
 			var overflow int
 			var found string
-			axe := axe
-			if (theme == "light") != (width > 800) {
-				axe = `axe = {run: async () => ({violations: []})}` // it takes seconds: once for each theme and width
+			actions := []chromedp.Action{emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}})}
+			if i == 0 {
+				actions = append(actions, emulation.SetDeviceMetricsOverride(at.width, 900, 1, at.width < 800), chromedp.Navigate(url),
+					chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`, nil), barriers(axe, &found))
 			}
-			err := chromedp.Run(tab,
-				emulation.SetDeviceMetricsOverride(width, 900, 1, width < 800),
-				emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
-				chromedp.Navigate(url),
-				chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`, nil),
-				chromedp.Evaluate(`document.documentElement.scrollWidth - document.documentElement.clientWidth`, &overflow),
-				chromedp.Evaluate(axe+`;axe.run().then(r => r.violations.map(v => v.id + ": " + v.nodes.map(n => n.target + " " + n.failureSummary).join("; ")).join("\n"))`, &found,
-					func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
-			)
-			if err != nil {
+			actions = append(actions, chromedp.Evaluate(`document.documentElement.scrollWidth - document.documentElement.clientWidth`, &overflow))
+			if err := chromedp.Run(tab, actions...); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			where := fmt.Sprintf("%s, %s at %d", name, theme, width)
+			where := fmt.Sprintf("%s, %s at %d", name, theme, at.width)
 			if overflow > 0 {
 				t.Errorf("%s is %d pixels too wide", where, overflow)
 			}
@@ -177,8 +179,7 @@ func TestLivePageInABrowser(t *testing.T) {
 	if want := "on 0 undefined 2 2 true 80 2"; second != want {
 		t.Errorf("then it has %s, want %s", second, want)
 	}
-	run(chromedp.Evaluate(axe+`;axe.run().then(r => r.violations.map(v => v.id + ": " + v.nodes.map(n => n.target + " " + n.failureSummary).join("; ")).join("\n"))`, &found,
-		func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	run(barriers(axe, &found))
 	if found != "" {
 		t.Errorf("axe finds %.2000s", found)
 	}

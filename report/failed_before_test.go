@@ -13,6 +13,7 @@ import (
 // failures as values.
 func TestFailuresOfBefore(t *testing.T) {
 	comparison := []report.Arm{{Name: "A", Does: "./orders -listen {{addr}}"}, {Name: "B", Does: "./orders -queue -listen {{addr}}"}}
+	pages := screens()
 	for _, tt := range []struct {
 		page, command string
 		arms          []report.Arm
@@ -41,7 +42,7 @@ func TestFailuresOfBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		var want, got bytes.Buffer
-		if err := errors.Join(screens()["failed-"+tt.page].d.Screen(&want, report.Look{}), read.Screen(&got, report.Look{})); err != nil {
+		if err := errors.Join(pages["failed-"+tt.page].d.Screen(&want, report.Look{}), read.Screen(&got, report.Look{})); err != nil {
 			t.Fatal(err)
 		}
 		page := strings.ReplaceAll(want.String(), "exited on its own", "ended unasked") // as those documents put it

@@ -199,9 +199,9 @@ func StartSentinel(t testing.TB, master *Server) string {
 	return s.Addr()
 }
 
-// client is one of this server alone, at its port.
+// client is one of this server alone, at its port, and made for a command or two: its buffers are small.
 func (s *Server) client() (rueidis.Client, error) {
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr()}, DisableCache: true, ForceSingleClient: true, AlwaysRESP2: true})
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr()}, DisableCache: true, ForceSingleClient: true, AlwaysRESP2: true, PipelineMultiplex: -1, RingScaleEachConn: 1, ReadBufferEachConn: 4096, WriteBufferEachConn: 4096})
 	if err != nil && client != nil {
 		client.Close()
 	}
