@@ -31,7 +31,7 @@ func (v *vu) asyncRequest(args sobek.FunctionCall) sobek.Value {
 // least; nil: it waits for more.
 func (v *vu) alone() func() error {
 	t := &v.timers
-	if len(t.promised) != 1 || t.live > 0 || len(t.pending) > 0 {
+	if len(t.promised) != 1 || t.live > 0 || len(t.pending) > 0 || v.conversation.owes() {
 		return nil
 	}
 	one := t.promised[0]
@@ -44,6 +44,12 @@ func (v *vu) sendPromised() {
 	all := v.timers.promised
 	v.timers.promised = v.timers.promised[:0]
 	for _, one := range all {
+		if v.conversation.takesAside(&one.ask.call) {
+			c := &carried{call: &one.ask.call}
+			c.settle = func() error { return v.keep(one, v.follows(one.ask, v.after(c.reply))) }
+			v.conversation.push(c)
+			continue
+		}
 		v.timers.from(v.ctx, func(live context.Context, post func(func() error) bool) {
 			first := new(reply)
 			wait(live, v.target.limit.reserve())
