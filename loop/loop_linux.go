@@ -20,10 +20,10 @@ type Loop struct {
 	poller  poller
 	links   []connection
 	lanes   []*connection // of Fans, but for links
-	slots   []slot // by VU
-	buf, in []byte // what is read; in is its part that one read fills
-	out     []byte // what is to be written next
-	lost    error  // why there are no addresses
+	slots   []slot        // by VU
+	buf, in []byte        // what is read; in is its part that one read fills
+	out     []byte        // what is to be written next
+	lost    error         // why there are no addresses
 	// addresses are what connections try, in turn.
 	addresses []address
 	clear     []byte // what TLS decrypted

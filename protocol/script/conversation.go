@@ -20,12 +20,12 @@ type conversation struct {
 	loop   *scriptLoop
 	strand *strand // of the iteration in flight
 
-	lane            // of the connection that it has from the loop
-	reply    *reply // to the latest call that the script waited for alone
-	unsent   *call  // waits for another connection
-	sides    sides
-	failure  error
-	outcome  load.Outcome // here to spare an allocation per iteration
+	lane           // of the connection that it has from the loop
+	reply   *reply // to the latest call that the script waited for alone
+	unsent  *call  // waits for another connection
+	sides   sides
+	failure error
+	outcome load.Outcome // here to spare an allocation per iteration
 }
 
 // A step is what a script waits for: a call to the loop's origin, or else work, or else what lanes bring; none of
