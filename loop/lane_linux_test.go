@@ -113,7 +113,7 @@ func TestLanes(t *testing.T) {
 	const vus, width, iterations = 3, 4, 30
 	for _, c := range []struct {
 		name        string
-		answer      string // of lane 2; "": its connection is closed; "-": there is none
+		answer      string // of lane 2; "": its connection is closed; "-": no answer comes
 		answered    int
 		connections int
 		errors      errkind.Kind

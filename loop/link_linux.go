@@ -31,7 +31,7 @@ type connection struct {
 	secured      Secured  // nil: it takes any connection
 	roamer       Roamer   // nil: its iterations do not leave it
 	witness      Witness  // nil: it asks for nothing
-	lane         Lane     // nil: it is none
+	lane         Lane     // nil: it carries nothing by itself
 	slots        []*slot
 	inflight     int
 

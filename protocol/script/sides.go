@@ -18,8 +18,8 @@ type sides struct {
 // A carried is one of these calls.
 type carried struct {
 	call   *call
-	among  *sharing     // calls of which only some may be in flight; nil: any number
-	reply  *reply       // nil: there is none yet
+	among  *sharing     // those it shares a bound with; nil: it has no bound
+	reply  *reply       // nil: it has not come
 	settle func() error // what the reply has the script do; nil: the script waits for it
 }
 
