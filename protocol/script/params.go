@@ -115,6 +115,9 @@ func (v *vu) readBody(a *ask, value sobek.Value) {
 	if !isObject(value) {
 		return
 	}
+	if _, is := hiddenIn[isFile](value); is {
+		v.throw("a body is a file alone: write { file: http.file(…) } for a form, or the file's data")
+	}
 	switch body := value.Export().(type) {
 	case string:
 		a.body = []byte(body)

@@ -140,6 +140,7 @@ func TestRequestsWithMistakes(t *testing.T) {
 			{"http.get(new String(u))", `0 1020 the URL is an object`, 0},
 			{"http.get('http://127.0.0.1:x/')", `0 1020 "http://127.0.0.1:x/" is not an HTTP URL`, 0},
 			{"http.post(u, 5)", `0 0 a body is text, bytes or an object, and not "5"`, 0},
+			{"http.post(u, http.file('a', 'b.txt'))", `0 0 a body is a file alone`, 0},
 			{"http.post(u, new Map())", `0 0 a body is text, bytes or an object, and not "[object Map]"`, 0},
 			{"http.get(u, { timeout: 'long' })", `0 0 params.timeout: timeout is "long"`, 0},
 			{"http.get(u, { headers: { 'a b': 'c' } })", `0 1000 params.headers: header name "a b" is not a token`, 1},
