@@ -69,6 +69,22 @@ func TestSideBySide(t *testing.T) {
 	})
 }
 
+// A promise that is rejected and that nobody waits for ends the iteration at once: what is in flight is given up.
+func TestARejectionEndsTheIteration(t *testing.T) {
+	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
+		for _, flow := range []string{
+			"get('/held'); get('/held'); await (await get('/free')).nothing.at.all;",
+			"get('/held'); setTimeout(() => { throw new Error('on purpose'); }, 60000); Promise.reject(new Error('on purpose'));",
+			"await Promise.all([get('/held'), (async () => { throw new Error('on purpose'); })()]);",
+		} {
+			path := testenv.Files(t, "flow.js", `import http from 'k6/http';
+				const get = (path) => http.asyncRequest('GET', __ENV.BASE_URL + path);
+				export default async function () { `+flow+` }`)
+			cameTo(t, drive(Config{Script: path, URL: serveHeld(t)}, 3), 3, "check failed: exception", "flow.js:3:")
+		}
+	})
+}
+
 // serveHeld answers /held once /release has come, then or before.
 func serveHeld(t *testing.T) string {
 	released := make(chan struct{}, 1000)

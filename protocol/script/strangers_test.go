@@ -146,6 +146,8 @@ func TestRequestsWithMistakes(t *testing.T) {
 			{"http.get(u, { headers: { 'a b': 'c' } })", `0 1000 params.headers: header name "a b" is not a token`, 1},
 			{"http.request('GE T', u)", `0 1000 method "GE T" is not a method of HTTP`, 1},
 			{"await http.asyncRequest('GET', '/echo')", `0 1000 "/echo" is not an HTTP URL`, 1},
+			{"http.batch([u, ['POST', u, 5], u])[1]", `0 0 a body is text, bytes or an object, and not "5"`, 0},
+			{"http.batch([u, undefined, u]).filter((r, i) => i === 1 && r.status === 0)[0]", `0 1020 "undefined" is not an HTTP URL`, 0},
 			{"http.batch([u, '/echo', u]).filter((r, i) => i === 1 || r.status !== 404)[0]", `0 1000 "/echo" is not an HTTP URL`, 3},
 		} {
 			path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';

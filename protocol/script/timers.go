@@ -84,6 +84,9 @@ func (t *timers) add(one timer) {
 // could come from.
 func (t *timers) run(v *vu) error {
 	for len(t.pending) > 0 || len(t.promised) > 0 || t.live > 0 || t.side(v).owes() {
+		if t == &v.timers && len(v.rejections) > 0 { // an exception, which ends the iteration at once
+			return nil
+		}
 		task := t.next(v)
 		if v.ctx.Err() != nil {
 			return v.ctx.Err()
