@@ -138,7 +138,7 @@ func TestLanes(t *testing.T) {
 			})
 			plan := load.Plan{VUs: vus, Iterations: iterations}
 			if c.answer == "-" {
-				plan.Timeout, plan.Grace = 200*time.Millisecond, testenv.Patience
+				plan.Timeout, plan.Grace = 20*time.Millisecond, testenv.Patience // less than 2 s together, after which a run without responses ends
 			}
 			all := &fans{width: width}
 			r := run(t, all.config(s), plan)
