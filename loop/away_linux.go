@@ -8,6 +8,7 @@ import (
 // An errand is what an iteration of a Roamer does away from its connection.
 type errand struct {
 	away   bool               // until Resume
+	awaits bool               // what a lane brings
 	recall context.CancelFunc // of work that goes on; nil: none does
 	held   bool               // the VU is free when it has returned
 }
@@ -97,7 +98,7 @@ func (s *slot) outlives(err error) bool {
 }
 
 // waits reports whether an iteration waits for its connection.
-func (s *slot) waits() bool { return s.again || s.away && s.recall == nil }
+func (s *slot) waits() bool { return s.again || s.away && !s.awaits && s.recall == nil }
 
 // canEnter reports whether an iteration can go to its connection.
 func (l *Loop) canEnter() bool {
@@ -190,17 +191,17 @@ func (l *Loop) giveUp(s *slot) {
 // unknown by that.
 func (l *Loop) abandon() {
 	l.end()
-	for i := range l.links {
-		if k := &l.links[i]; k.inflight > 0 || k.state == connecting || l.config.CloseEach {
+	for k := range l.connections() {
+		if k.inflight > 0 || k.carries || k.state == connecting || l.config.CloseEach {
 			k.close()
-			k.inflight = 0
+			k.inflight, k.carries = 0, false
 		}
 	}
 	l.dismiss()
 	for i := range l.slots {
 		s := &l.slots[i]
 		lost := s.busy || s.again || s.away
-		s.busy, s.again, s.away, s.held = false, false, false, false
+		s.busy, s.again, s.away, s.awaits, s.held = false, false, false, false, false
 		if roamer := s.link.roamer; lost && roamer != nil {
 			roamer.Abandon(s.index)
 			l.retire(s.link)

@@ -132,6 +132,27 @@ type Witness interface {
 	Written()
 }
 
+// A Fan is a Roamer with one slot whose iteration may send several requests at a
+// time, each over a lane. Lane 0 is the Fan's own connection, the others are
+// opened when they first carry something, and stay open for later iterations.
+// When an iteration ends, the lanes that still carry something are closed.
+type Fan interface {
+	Roamer
+	// Lane returns the protocol's side of a lane.
+	Lane(i int) Lane
+}
+
+// A Lane is a protocol's side of one connection of a Fan. Of lane 0 only Lost and
+// Start are called, since its connection is the Fan's. The slot of Start is 0, and
+// it appends what the lane carries. Its methods are also called while the iteration
+// is away, and may tell the Fan's slots what they carry.
+type Lane interface {
+	Witness
+	// Lost says that the connection failed with err, or could not be opened, while
+	// it carried something.
+	Lost(err error)
+}
+
 // RoamerSlots are the Slots of a Roamer, which may tell them things within Start,
 // Resume, Receive and Skipped.
 type RoamerSlots interface {
@@ -146,6 +167,17 @@ type RoamerSlots interface {
 	// Without work (nil) Resume follows as soon as the connection can be written
 	// to, or another be opened: after Drain, or in Skipped.
 	Leave(slot int, work func(ctx context.Context))
+
+	// Await takes the iteration of a Fan from its connection, which stays open;
+	// Resume follows a call of Carried.
+	Await()
+	// Carry has a lane of a Fan, which carries nothing, send what its Start
+	// appends, lane 0 only within Lost.
+	Carry(lane int)
+	// Carries says that what the Fan appends to out is carried by lane 0.
+	Carries()
+	// Carried says that a lane carries nothing any more.
+	Carried(lane int)
 }
 
 // A Skipper is a Conversation that need not see all bytes. Before each read

@@ -111,7 +111,7 @@ func (l *Loop) watch(ctx context.Context) (unwatch func()) {
 
 // settle learns what happened to the connections since the last run.
 func (l *Loop) settle() error {
-	for range 1 + len(l.links)/len(l.poller.Events) {
+	for range 1 + (len(l.links)+len(l.lanes))/len(l.poller.Events) {
 		n, err := l.poller.Poll(0)
 		if err != nil {
 			return err
@@ -211,14 +211,7 @@ func (l *Loop) send(s *slot, start func(out []byte, slot int) []byte) {
 		l.out = start(l.out[:0], s.index)
 		err = k.write(l.out)
 	} else {
-		k.pending = k.conversation.Open(k.pending[:0])
-		opening := len(k.pending)
-		k.pending = start(k.pending, s.index)
-		if k.roamer != nil && len(k.pending) == opening {
-			k.pending = k.pending[:0]
-		} else if err = k.dial(); err == nil {
-			err = k.greet()
-		}
+		err = k.begin(start, s.index)
 	}
 	if err != nil {
 		l.fail(k, err)
@@ -332,7 +325,7 @@ func (l *Loop) handle(n int) {
 			l.cancelled = l.stopped.Load()
 			l.collect()
 		default:
-			if k := &l.links[e.Fd]; k.generation == e.Pad && k.state != closed {
+			if k := l.link(e.Fd); k.generation == e.Pad && k.state != closed {
 				l.serve(k, e.Events)
 			}
 		}

@@ -31,8 +31,12 @@ type connection struct {
 	secured      Secured  // nil: it takes any connection
 	roamer       Roamer   // nil: its iterations do not leave it
 	witness      Witness  // nil: it asks for nothing
+	lane         Lane     // nil: it carries nothing by itself
 	slots        []*slot
 	inflight     int
+
+	carries bool          // something as a lane
+	others  []*connection // lanes 1 and up of a Fan
 
 	fd         int
 	id         int32
@@ -69,6 +73,21 @@ func (k *connection) dial() error {
 	}
 	k.tried, k.failure = 0, nil
 	return k.dialNext()
+}
+
+// begin opens a connection for what start appends.
+func (k *connection) begin(start func(out []byte, slot int) []byte, slot int) error {
+	k.pending = k.conversation.Open(k.pending[:0])
+	opening := len(k.pending)
+	k.pending = start(k.pending, slot)
+	if k.roamer != nil && len(k.pending) == opening {
+		k.pending = k.pending[:0]
+		return nil
+	}
+	if err := k.dial(); err != nil {
+		return err
+	}
+	return k.greet()
 }
 
 // dialNext tries addresses until one does not fail at once. Like package net it

@@ -19,14 +19,16 @@ type Loop struct {
 	config  Config
 	poller  poller
 	links   []connection
-	slots   []slot // by VU
-	buf, in []byte // what is read; in is its part that one read fills
-	out     []byte // what is to be written next
-	lost    error  // why there are no addresses
+	lanes   []*connection // of Fans, but for links
+	slots   []slot        // by VU
+	buf, in []byte        // what is read; in is its part that one read fills
+	out     []byte        // what is to be written next
+	lost    error         // why there are no addresses
 	// addresses are what connections try, in turn.
 	addresses []address
 	clear     []byte // what TLS decrypted
 	sealed    []byte // what TLS encrypted, to be sent
+	aside     []byte // what a lane sends
 
 	roams   bool           // the conversations are Roamers
 	tasks   sync.WaitGroup // handshakes and work in goroutines
@@ -95,6 +97,9 @@ func (l *Loop) arrange() {
 		if k.roamer, _ = k.conversation.(Roamer); k.roamer != nil {
 			l.roams = true
 			k.roamer.Bind(k)
+			if fan, ok := k.roamer.(Fan); ok {
+				k.lane = fan.Lane(0)
+			}
 		}
 		if l.config.Network == "tcp" && l.config.TLS == nil {
 			k.skipper, _ = k.conversation.(Skipper)
@@ -137,8 +142,8 @@ func (l *Loop) openEarly(ctx context.Context) {
 
 // Close closes the connections.
 func (l *Loop) Close() error {
-	for i := range l.links {
-		l.links[i].close()
+	for k := range l.connections() {
+		k.close()
 	}
 	l.dismiss()
 	l.poller.close()

@@ -159,7 +159,7 @@ func (l *Loop) begin(s *slot, now time.Duration) bool {
 
 // enter puts an iteration on its connection.
 func (s *slot) enter(now time.Duration) {
-	s.busy, s.again, s.away, s.dialled = true, false, false, false
+	s.busy, s.again, s.away, s.awaits, s.dialled = true, false, false, false, false
 	s.first, s.tried, s.sent = 0, now, now
 	s.idle = s.link.answered && s.link.inflight == 0
 	s.link.inflight++
@@ -176,7 +176,8 @@ func (l *Loop) conclude(s *slot) {
 	if s.busy {
 		s.depart()
 	}
-	s.again, s.away = false, false
+	s.again, s.away, s.awaits = false, false, false
+	s.link.drop()
 	l.inflight--
 	if l.timeout > 0 {
 		l.flying.remove(s)
@@ -187,11 +188,15 @@ func (l *Loop) conclude(s *slot) {
 // without.
 func (l *Loop) fail(k *connection, err error) {
 	k.close()
-	if k.inflight == 0 {
-		return
-	}
 	if err == nil {
 		err = io.ErrUnexpectedEOF
+	}
+	if k.carries {
+		k.carries = false
+		k.lane.Lost(err)
+	}
+	if k.inflight == 0 {
+		return
 	}
 	end := l.shard.Elapsed()
 	for _, s := range k.slots {

@@ -141,7 +141,7 @@ func (k *connection) unread(errno unix.Errno) error {
 
 // retires reports whether a connection is to be closed now.
 func (l *Loop) retires(k *connection) bool {
-	return k.inflight == 0 && (k.draining || l.config.CloseEach && !k.slots[0].away)
+	return k.inflight == 0 && !k.carries && (k.draining || l.config.CloseEach && !k.slots[0].away)
 }
 
 func (l *Loop) retire(k *connection) {

@@ -48,10 +48,12 @@ func speed(ctx context.Context, w io.Writer, t tools, c *paired.Comparison) erro
 	}
 	environment := []string{"BASE=http://" + server.Addr(""), "COUNTER=" + counter, "PROTOS=" + protos, fmt.Sprintf("DURATION=%ds", seconds)}
 	tables := map[string]paired.Table{
-		"get":   t.table("a GET and a check, 50 virtual users", 4, "get.js", environment),
-		"async": t.table("an asynchronous GET that is awaited, and a check, 50 virtual users", 3, "async.js", environment),
-		"login": t.table("five requests with JSON and five checks, 50 virtual users", 3, "login.js", environment),
-		"grpc":  t.table("connect, a unary call and close, 50 virtual users", 5, "grpc.js", environment),
+		"get":   t.table("a GET and a check", 4, "get.js", environment, 10, 100),
+		"async": t.table("an asynchronous GET that is awaited, and a check", 3, "async.js", environment, 10, 100),
+		"pair":  t.table("two asynchronous GETs at a time, and a check", 3, "pair.js", environment, 10, 100),
+		"batch": t.table("a batch of three GETs, and a check", 3, "batch.js", environment, 10, 100),
+		"login": t.table("five requests with JSON and five checks", 3, "login.js", environment, 50),
+		"grpc":  t.table("connect, a unary call and close", 5, "grpc.js", environment, 50),
 		"idle": {Title: "resident memory of a virtual user that sleeps", Own: func(ctx context.Context, w io.Writer, rounds int) error {
 			return t.idle(ctx, w, rounds)
 		}},
@@ -60,11 +62,17 @@ func speed(ctx context.Context, w io.Writer, t tools, c *paired.Comparison) erro
 	return c.Print(ctx, w, tables)
 }
 
-// table compares iterations of one script.
-func (t tools) table(title string, bar float64, name string, environment []string) paired.Table {
-	theirs := t.theirs.measured(name, environment)
-	theirs.Bar = bar
-	return paired.Table{Title: title, Rows: []paired.Row{{Title: name, Tools: []paired.Tool{t.ours.measured(name, environment), theirs}}}}
+// table compares iterations of one script, by so many virtual users.
+func (t tools) table(title string, bar float64, name string, environment []string, users ...int) paired.Table {
+	table := paired.Table{Title: title}
+	for _, n := range users {
+		among := append(environment[:len(environment):len(environment)], fmt.Sprintf("VUS=%d", n))
+		theirs := t.theirs.measured(name, among)
+		theirs.Bar = bar
+		table.Rows = append(table.Rows, paired.Row{Title: fmt.Sprintf("%s, %d virtual users", name, n), Connections: n,
+			Tools: []paired.Tool{t.ours.measured(name, among), theirs}})
+	}
+	return table
 }
 
 // measured is the tool with the command of a block.

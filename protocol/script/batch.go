@@ -2,6 +2,7 @@ package script
 
 import (
 	"context"
+	"net/url"
 	"strings"
 
 	"github.com/grafana/sobek"
@@ -31,7 +32,7 @@ func (v *vu) asyncRequest(args sobek.FunctionCall) sobek.Value {
 // least; nil: it waits for more.
 func (v *vu) alone() func() error {
 	t := &v.timers
-	if len(t.promised) != 1 || t.live > 0 || len(t.pending) > 0 {
+	if len(t.promised) != 1 || t.live > 0 || len(t.pending) > 0 || v.conversation.owes() {
 		return nil
 	}
 	one := t.promised[0]
@@ -44,6 +45,12 @@ func (v *vu) sendPromised() {
 	all := v.timers.promised
 	v.timers.promised = v.timers.promised[:0]
 	for _, one := range all {
+		if v.conversation.takesAside(&one.ask.call) {
+			c := &carried{call: &one.ask.call}
+			c.settle = func() error { return v.keep(one, v.follows(one.ask, v.after(c.reply))) }
+			v.conversation.push(c)
+			continue
+		}
 		v.timers.from(v.ctx, func(live context.Context, post func(func() error) bool) {
 			first := new(reply)
 			wait(live, v.target.limit.reserve())
@@ -85,18 +92,21 @@ func (v *vu) batch(args sobek.FunctionCall) sobek.Value {
 	of := args.Argument(0).ToObject(v.rt)
 	keys := of.Keys()
 	answers := make([]*response, len(keys)) // nil: what is sent
-	var asks []*ask
-	for i, key := range keys {
-		a, wrong := v.batched(of.Get(key))
-		if answers[i] = wrong; wrong == nil {
-			asks = append(asks, a)
-		}
-	}
-	replies := v.together(asks)
 	into := v.rt.NewObject()
 	if of.ClassName() == "Array" {
 		into = v.rt.NewArray()
 	}
+	var asks []*ask
+	for i, key := range keys {
+		a, wrong := v.batched(of.Get(key))
+		switch answers[i] = wrong; {
+		case wrong == nil:
+			asks = append(asks, a)
+		case a.mistaken != cannotSend:
+			return v.unsent(into, keys, wrong, i)
+		}
+	}
+	replies := v.together(asks)
 	for i, key := range keys {
 		if answers[i] == nil {
 			answers[i] = v.follows(asks[0], v.after(replies[0]))
@@ -107,10 +117,25 @@ func (v *vu) batch(args sobek.FunctionCall) sobek.Value {
 	return into
 }
 
+// unsent is what batch returns if its i-th request has a mistake that k6 sees before it sends any: responses of nothing before
+// it, and null after it.
+func (v *vu) unsent(into *sobek.Object, keys []string, wrong *response, i int) sobek.Value {
+	for j, key := range keys {
+		value := sobek.Null()
+		if j < i {
+			value = v.rt.NewDynamicObject(&response{v: v, reply: new(reply), ask: &ask{call: call{discard: true}}, from: new(url.URL)})
+		} else if j == i {
+			value = v.rt.NewDynamicObject(wrong)
+		}
+		_ = into.Set(key, value)
+	}
+	return into
+}
+
 // batched reads one request of a batch: a URL, an array, or an object.
 func (v *vu) batched(value sobek.Value) (*ask, *response) {
 	if !isObject(value) {
-		v.throw("a request of a batch is a URL, an array or an object")
+		return v.asked("GET", []sobek.Value{value}, 0, true)
 	}
 	if _, tagged := hiddenIn[*taggedURL](value); tagged || value.ExportType() != nil && value.ExportType().Kind().String() == "string" {
 		return v.asked("GET", []sobek.Value{value}, 0, true)

@@ -2,16 +2,12 @@ package script
 
 import (
 	"context"
-	"errors"
 	"iter"
-	"net"
 	"runtime"
 	"time"
 
-	"contend/errkind"
 	"contend/load"
 	"contend/loop"
-	own "contend/protocol/http"
 	"contend/protocol/wire"
 )
 
@@ -24,25 +20,20 @@ type conversation struct {
 	loop   *scriptLoop
 	strand *strand // of the iteration in flight
 
-	exchange own.Exchange
-	asked    *call    // in flight; nil: none is
-	marks    marks    // of the latest call
-	opening  bool     // what is sent waits for a new connection
-	answers  int      // that came over the connection
-	idle     bool     // the call went over one that had answered
-	again    bool     // the call is sent again
-	remote   net.Addr // of the connection
-	reply    *reply
-	gone     bool  // the iteration works outside the loop: nothing of it may be touched
-	unsent   *call // waits for another connection
-	failure  error
-	outcome  load.Outcome // here to spare an allocation per iteration
+	lane           // of the connection that it has from the loop
+	reply   *reply // to the latest call that the script waited for alone
+	unsent  *call  // waits for another connection
+	sides   sides
+	failure error
+	outcome load.Outcome // here to spare an allocation per iteration
 }
 
-// A step is what a script waits for: a call to the loop's origin, or else work; neither at its end.
+// A step is what a script waits for: a call to the loop's origin, or else work, or else what lanes bring; none of
+// these at its end.
 type step struct {
-	call *call
-	work func(ctx context.Context)
+	call  *call
+	work  func(ctx context.Context)
+	lanes func() bool // reports whether they have brought it
 }
 
 // A strand is a coroutine that runs iterations, one after another, of any virtual user: its stack
@@ -73,12 +64,17 @@ var (
 
 // converse has the script's calls and waits become steps.
 func (c *conversation) converse() {
-	near := c.v.target.near
+	c.lane.c = c
+	c.sides.lanes = []*lane{&c.lane}
+	c.v.conversation = c
 	c.v.carry = func(asked *call) *reply {
-		if asked.url.Scheme != near.scheme || asked.url.Host != near.host || asked.timeout != defaultTimeout {
+		if !c.takes(asked) {
 			return c.v.roundTrip(asked)
 		}
 		c.v.sendPromised()
+		if c.sides.open > 0 {
+			return c.alongside(asked)
+		}
 		c.reply = nil
 		if !c.strand.yield(step{call: asked}) {
 			return &reply{err: errEnded}
@@ -91,15 +87,14 @@ func (c *conversation) converse() {
 	}
 }
 
+// takes reports whether the loop can send a call.
+func (c *conversation) takes(asked *call) bool {
+	near := c.v.target.near
+	return asked.url.Scheme == near.scheme && asked.url.Host == near.host && asked.timeout == defaultTimeout
+}
+
 // Bind keeps the slots.
 func (c *conversation) Bind(slots loop.RoamerSlots) { c.slots = slots }
-
-// Open has nothing to say before the first request.
-func (c *conversation) Open(out []byte) []byte {
-	c.opening, c.answers = true, 0
-	c.exchange.Renew()
-	return out
-}
 
 // Start begins an iteration.
 func (c *conversation) Start(out []byte, _ int) []byte {
@@ -125,8 +120,11 @@ func (c *conversation) iterate() {
 func (c *conversation) goOn(out []byte, ends bool) []byte {
 	next, _ := c.strand.next()
 	switch {
+	case next.lanes != nil:
+		c.sides.wait = next.lanes
+		return c.await(out, ends)
 	case next.work != nil:
-		c.gone = true
+		out = c.flush(out, ends)
 		c.slots.Leave(0, next.work)
 	case next.call == nil:
 		c.loop.idle = append(c.loop.idle, c.strand)
@@ -142,129 +140,48 @@ func (c *conversation) goOn(out []byte, ends bool) []byte {
 	return out
 }
 
-// send sends a call.
-func (c *conversation) send(out []byte, asked *call) []byte {
-	c.asked, c.idle = asked, c.answers > 0
-	if !c.again { // else what the lost attempt took is the server's
-		c.mark(&c.marks.got)
-		c.marks.connected = !c.opening
-	}
-	keep := maxBody
-	if asked.discard {
-		keep = 0
-	}
-	before := len(out)
-	out = c.exchange.AppendTo(out, &own.Sent{Method: asked.method, Host: asked.url.Host, Target: asked.url.RequestURI(), Header: asked.header, Body: asked.body, Keep: keep})
-	c.v.traffic.Went(int64(len(out) - before))
-	return out
-}
-
-// mark notes that the call has come that far.
-func (c *conversation) mark(at *time.Duration) { *at = time.Since(c.marks.began) }
-
-// Opened notes how long the connection took for which the call has waited.
-func (c *conversation) Opened(to net.Addr) {
-	c.remote = to
-	if c.opening = false; c.asked != nil && !c.again {
-		asked := c.marks.got
-		c.mark(&c.marks.got)
-		c.marks.connected, c.marks.connect = true, c.marks.got-asked
-	}
-}
-
-// Written notes when the request was.
-func (c *conversation) Written() {
-	if c.asked != nil && c.marks.wrote == 0 {
-		c.mark(&c.marks.wrote)
-	}
-}
-
-// Resume goes on after work outside the loop, a lost connection, or one that had to end.
+// Resume goes on after work outside the loop, a lost connection, one that had to end, or what lanes brought.
 func (c *conversation) Resume(out []byte, _ int) []byte {
-	c.gone = false
 	if asked := c.unsent; asked != nil {
 		c.unsent = nil
 		return c.send(out, asked)
+	}
+	if c.sides.wait != nil {
+		return c.await(out, false)
 	}
 	return c.goOn(out, false)
 }
 
 // Receive reads a piece of an answer.
 func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error) {
-	c.v.traffic.Came(int64(len(in)))
-	switch {
-	case c.gone || c.asked == nil:
-		if len(in) == 0 {
-			return out, nil
-		}
-		return out, c.exchange.Unasked(in)
-	}
-	if c.marks.first == 0 && len(in) > 0 {
-		c.mark(&c.marks.first)
-	}
-	done, err := c.exchange.Receive(in)
-	if err == nil && !c.asked.discard && c.exchange.BodyLength() > maxBody {
-		err = errLong
-	}
-	if err != nil || !done {
+	side := c.aside != nil
+	r, err := c.receive(in, slots)
+	if r == nil || side {
 		return out, err
 	}
-	c.answered()
-	if !c.exchange.Reusable() {
-		slots.Drain()
-		return c.goOn(out, true), nil
-	}
-	return c.goOn(out, false), nil
-}
-
-// answered makes the reply to what was asked.
-func (c *conversation) answered() {
-	e := &c.exchange
-	r := &reply{status: e.Status(), proto: e.Proto(), fields: e.Fields(), length: e.BodyLength(), remote: c.remote, stray: e.Stray(), parted: e.Parted()}
-	if c.again {
-		r.resent = 1
-	}
-	c.marks.tell(r)
-	if !c.asked.discard {
-		r.body, r.err = r.decode(e.Body())
-	}
-	c.asked, c.reply, c.again = nil, r, false
-	c.answers++
+	c.reply = r
+	return c.goOn(out, !c.exchange.Reusable()), nil
 }
 
 // Lost tells the script that no answer came, or has a call sent again, once: see loop.Repeater.
 func (c *conversation) Lost(_ int, err error) bool {
+	if c.asked == nil {
+		return true
+	}
 	asked := c.asked
-	if asked == nil {
-		return true
+	if c.reply = c.lose(err); c.reply == nil {
+		c.asked, c.unsent = nil, asked
 	}
-	var leftover *loop.Leftover
-	stale := c.idle && !c.exchange.Begun() && errkind.IsLost(err)
-	if old := stale || errors.As(err, &leftover); old && !c.again && wire.IsSafe(asked.method) && c.v.ctx.Err() == nil {
-		c.asked, c.unsent, c.again = nil, asked, true
-		c.marks.wrote, c.marks.first = 0, 0
-		return true
-	}
-	if stale {
-		err = errkind.StaleError(err)
-	}
-	c.reply = &reply{err: wire.OrCancelled(c.v.ctx, "script", err)}
-	if c.marks.tell(c.reply); c.marks.connected {
-		c.reply.remote = c.remote
-	}
-	if c.again {
-		c.reply.resent = 1
-	}
-	c.asked, c.unsent, c.again = nil, nil, false
 	return true
 }
 
 // Abandon ends the script.
 func (c *conversation) Abandon(int) {
-	c.asked, c.unsent, c.gone, c.again = nil, nil, false, false
+	c.asked, c.aside, c.unsent, c.again = nil, nil, nil, false
 	c.v.rt.Interrupt(errEnded)
 	c.strand.stop()
 	c.strand = nil
+	c.forget()
 	c.v.rt.ClearInterrupt()
 }
 

@@ -10,6 +10,7 @@ import (
 type events struct {
 	live    int // how many sources there are: while there is one, an iteration is not over
 	tasks   chan func() error
+	nudged  chan struct{} // something came that is no task; nil: nobody has waited yet
 	endings []context.CancelFunc
 	sources sync.WaitGroup
 }
@@ -49,12 +50,16 @@ func (e *events) end() {
 	e.endings, e.live = e.endings[:0], 0
 }
 
-// await returns the next event, or nil when that long has passed (never, if negative) or ctx is done.
-func (e *events) await(ctx context.Context, d time.Duration) func() error {
-	if e.live == 0 {
-		wait(ctx, d)
-		return nil
+// nudge ends an await.
+func (e *events) nudge() {
+	select {
+	case e.nudged <- struct{}{}:
+	default: // nobody waits, or knows it already
 	}
+}
+
+// await returns the next event, or nil when that long has passed (never, if negative), something else came or ctx is done.
+func (e *events) await(ctx context.Context, d time.Duration) func() error {
 	var due <-chan time.Time
 	if d >= 0 {
 		timer := time.NewTimer(d)
@@ -64,6 +69,7 @@ func (e *events) await(ctx context.Context, d time.Duration) func() error {
 	select {
 	case task := <-e.tasks:
 		return task
+	case <-e.nudged:
 	case <-due:
 	case <-ctx.Done():
 	}

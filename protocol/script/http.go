@@ -153,11 +153,17 @@ func isObject(value sobek.Value) bool {
 // readURL takes text, or what http.url made.
 func (v *vu) readURL(a *ask, value sobek.Value) {
 	text := value.String()
-	if tagged, ok := hiddenIn[*taggedURL](value); ok {
+	tagged, ok := hiddenIn[*taggedURL](value)
+	_, object := value.(*sobek.Object)
+	a.mistaken = noURL
+	switch {
+	case ok:
 		text, a.name, a.named = tagged.url, tagged.name, true
+	case object:
+		v.throw("the URL is an object, as of new String or new URL: write its toString()")
 	}
 	u, err := wire.Parse(text)
-	if a.mistaken = noURL; err == nil && isObject(value) {
+	if err == nil && isObject(value) {
 		a.mistaken, a.url = cannotSend, u
 	}
 	if err != nil || !isObject(value) || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -115,6 +115,9 @@ func (v *vu) readBody(a *ask, value sobek.Value) {
 	if !isObject(value) {
 		return
 	}
+	if _, is := hiddenIn[isFile](value); is {
+		v.throw("a body is a file alone: write { file: http.file(…) } for a form, or the file's data")
+	}
 	switch body := value.Export().(type) {
 	case string:
 		a.body = []byte(body)
@@ -184,11 +187,15 @@ func (v *vu) together(asks []*ask) []*reply {
 	for _, a := range asks {
 		v.addCookies(a)
 	}
+	o := &v.target.Options
+	if !slices.ContainsFunc(asks, func(a *ask) bool { return !v.conversation.takesAside(&a.call) }) {
+		return v.conversation.together(asks, max(1, min(o.Batch, o.BatchPerHost)))
+	}
 	replies := make([]*reply, len(asks))
-	all := make(chan struct{}, max(1, v.target.Options.Batch))
+	all := make(chan struct{}, max(1, o.Batch))
 	hosts := map[string]chan struct{}{}
 	for _, a := range asks {
-		hosts[a.url.Host] = make(chan struct{}, max(1, v.target.Options.BatchPerHost))
+		hosts[a.url.Host] = make(chan struct{}, max(1, o.BatchPerHost))
 	}
 	v.away(func(ctx context.Context) {
 		var sent sync.WaitGroup

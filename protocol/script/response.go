@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/grafana/sobek"
 	"github.com/tidwall/gjson"
@@ -70,24 +71,38 @@ func (r *response) Get(name string) sobek.Value {
 		return nil
 	}
 	value := make(r)
-	r.Set(name, value)
+	r.keep(name, value)
 	return value
 }
 
-// Set lets a script keep what it likes in an answer.
-func (r *response) Set(name string, value sobek.Value) bool {
+func (r *response) keep(name string, value sobek.Value) {
 	if r.made == nil {
 		r.made = map[string]sobek.Value{}
 	}
 	r.made[name] = value
+}
+
+// Set changes a field, which keeps its type, as in k6. Others cannot be added, and methods not be changed.
+func (r *response) Set(name string, value sobek.Value) bool {
+	switch name {
+	case "body":
+		if text, ok := value.Export().(string); ok {
+			r.body = []byte(text) // for json, html and forms
+		}
+	case "cookies", "headers", "ocsp", "request", "timings":
+	case "error_code", "remote_port", "status":
+		value = r.v.rt.ToValue(value.ToInteger())
+	case "error", "proto", "remote_ip", "status_text", "tls_cipher_suite", "tls_version", "url":
+		value = r.text(value.String())
+	default:
+		return false
+	}
+	r.keep(name, value)
 	return true
 }
 
 // Has reports whether there is such a property.
-func (r *response) Has(name string) bool {
-	_, made := r.made[name]
-	return made || properties[name] != nil
-}
+func (r *response) Has(name string) bool { return properties[name] != nil }
 
 // Delete is not possible.
 func (r *response) Delete(string) bool { return false }
@@ -129,10 +144,8 @@ func (v *vu) headersObject(header http.Header) sobek.Value {
 func (r *response) cookiesValue() sobek.Value {
 	all := map[string][]map[string]any{}
 	for _, c := range (&http.Response{Header: r.answerHeader()}).Cookies() {
-		expires := int64(0)
-		if !c.Expires.IsZero() {
-			expires = c.Expires.UnixMilli()
-		}
+		const perMilli = int64(time.Millisecond)
+		expires := c.Expires.UnixNano() / perMilli // of no time, too, as in k6
 		all[c.Name] = append(all[c.Name], map[string]any{"name": c.Name, "value": c.Value, "domain": c.Domain, "path": c.Path,
 			"http_only": c.HttpOnly, "secure": c.Secure, "max_age": c.MaxAge, "expires": expires})
 	}

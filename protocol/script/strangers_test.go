@@ -137,13 +137,17 @@ func TestRequestsWithMistakes(t *testing.T) {
 			{"http.get('/echo')", `0 1000 "/echo" is not an HTTP URL`, 1},
 			{"http.get('ftp://host/')", `0 1000 "ftp://host/" is not an HTTP URL`, 1},
 			{"http.get(undefined)", `0 1020 "undefined" is not an HTTP URL`, 0},
+			{"http.get(new String(u))", `0 1020 the URL is an object`, 0},
 			{"http.get('http://127.0.0.1:x/')", `0 1020 "http://127.0.0.1:x/" is not an HTTP URL`, 0},
 			{"http.post(u, 5)", `0 0 a body is text, bytes or an object, and not "5"`, 0},
+			{"http.post(u, http.file('a', 'b.txt'))", `0 0 a body is a file alone`, 0},
 			{"http.post(u, new Map())", `0 0 a body is text, bytes or an object, and not "[object Map]"`, 0},
 			{"http.get(u, { timeout: 'long' })", `0 0 params.timeout: timeout is "long"`, 0},
 			{"http.get(u, { headers: { 'a b': 'c' } })", `0 1000 params.headers: header name "a b" is not a token`, 1},
 			{"http.request('GE T', u)", `0 1000 method "GE T" is not a method of HTTP`, 1},
 			{"await http.asyncRequest('GET', '/echo')", `0 1000 "/echo" is not an HTTP URL`, 1},
+			{"http.batch([u, ['POST', u, 5], u])[1]", `0 0 a body is text, bytes or an object, and not "5"`, 0},
+			{"http.batch([u, undefined, u]).filter((r, i) => i === 1 && r.status === 0)[0]", `0 1020 "undefined" is not an HTTP URL`, 0},
 			{"http.batch([u, '/echo', u]).filter((r, i) => i === 1 || r.status !== 404)[0]", `0 1000 "/echo" is not an HTTP URL`, 3},
 		} {
 			path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
@@ -166,6 +170,31 @@ func TestRequestsWithMistakes(t *testing.T) {
 		path := testenv.Files(t, "flow.js", "import http from 'k6/http'; export const options = { throw: true };\nexport default function () { http.get('/echo'); while (true) {} }")
 		cameTo(t, drive(Config{Script: path, URL: server.URL}, 1), 1, "check failed: exception", "flow.js:2:")
 	})
+}
+
+// Fields of a response can be changed, and keep their types; json reads the body that it has then. Nothing can be added.
+func TestFieldsOfAResponseCanBeChanged(t *testing.T) {
+	server := shop(t)
+	for change, want := range map[string]string{
+		"r.status = '8'; return r.status":                                           "8",
+		"r.status = 'abc'; return r.status":                                         "0",
+		"r.url = 5; return typeof r.url":                                            "string",
+		"r.body = '{\"z\":1}'; return r.json('z')":                                  "1",
+		"r.body = null; return r.body":                                              "null",
+		"r.body = { a: 1 }; return r.body.a":                                        "1",
+		"r.headers.X = 'b'; return r.headers.X":                                     "b",
+		"r.timings = { duration: 3 }; return r.timings.duration":                    "3",
+		"try { r.foo = 1; } catch (e) { return e.name + ('foo' in r); }":            "TypeErrorfalse",
+		"try { r.json = 1; } catch (e) { return e.name + typeof r.json; }":          "TypeErrorfunction",
+		"try { Object.assign(r, { foo: 1 }); } catch (e) { return e.name; }":        "TypeError",
+		`return http.post(u + '/login', '{"user":"a"}').cookies.session[0].expires`: "-6795364578871",
+	} {
+		path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6'; const u = __ENV.BASE_URL;
+			export default function () { const r = http.get(u); const came = (() => { `+change+` })(); check(0, { [String(came)]: () => true }); }`)
+		if r := drive(t, Config{Script: path, URL: server.URL}, 1, false); len(r.Checks) != 1 || r.Checks[0].Name != want {
+			t.Errorf("%s: %+v %+v, want %s", change, r.Checks, r.Faults, want)
+		}
+	}
 }
 
 // Kinds of failures have the numbers that scripts look at.

@@ -83,7 +83,10 @@ func (t *timers) add(one timer) {
 // run calls what is pending, each at its time, and hands out events until nothing is left that they
 // could come from.
 func (t *timers) run(v *vu) error {
-	for len(t.pending) > 0 || len(t.promised) > 0 || t.live > 0 {
+	for len(t.pending) > 0 || len(t.promised) > 0 || t.live > 0 || t.side(v).owes() {
+		if t == &v.timers && len(v.rejections) > 0 { // an exception, which ends the iteration at once
+			return nil
+		}
 		task := t.next(v)
 		if v.ctx.Err() != nil {
 			return v.ctx.Err()
@@ -95,21 +98,37 @@ func (t *timers) run(v *vu) error {
 	return nil
 }
 
+// side is what drives calls side by side whose replies settle promises: not while a socket has timers of its own.
+func (t *timers) side(v *vu) *conversation {
+	if t == &v.timers {
+		return v.conversation
+	}
+	return nil
+}
+
 // next waits for the next event, or for the first timer.
 func (t *timers) next(v *vu) (task func() error) {
 	if task = v.alone(); task != nil {
 		return task
 	}
 	v.sendPromised()
+	side := t.side(v)
+	if side.owes() && (len(side.sides.arrived) > 0 || len(t.pending) == 0 && t.live == 0) {
+		return side.next()
+	}
 	due := time.Duration(-1)
 	if len(t.pending) > 0 {
 		due = max(0, time.Until(t.pending[0].at))
 	}
+	t.nudged = make(chan struct{}, 1)
 	v.away(func(ctx context.Context) { task = t.await(ctx, due) })
-	if task == nil {
-		return func() error { return t.fire() }
+	switch {
+	case task != nil:
+		return task
+	case side.owes() && len(side.sides.arrived) > 0:
+		return side.next()
 	}
-	return task
+	return t.fire
 }
 
 // fire calls the first timer's function; without one the script is abandoned.

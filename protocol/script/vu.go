@@ -41,6 +41,8 @@ type vu struct {
 	// away does what waits for something else than an answer.
 	away func(work func(ctx context.Context))
 	slow *http.Transport
+	// conversation is what drives the virtual user on an event loop; nil: it is on none.
+	conversation *conversation
 	// traffic is all that came and went over the virtual user's connections since its latest iteration.
 	traffic wire.Traffic
 
@@ -182,6 +184,7 @@ func (v *vu) begin() {
 	v.cause, v.lost, v.group, v.connecting = load.Outcome{}, nil, "", 0
 	v.resent, v.stray, v.parted = 0, false, 0
 	v.timers.clear()
+	v.conversation.forget()
 	v.rejections = nil
 	if !v.target.Options.KeepCookies {
 		v.jar = nil
@@ -213,6 +216,7 @@ func (v *vu) run() error {
 	}
 	if err != nil {
 		v.timers.clear() // what it has open is of no more use
+		v.conversation.forget()
 	}
 	cut := err != nil && v.ctx.Err() != nil
 	if cut {
