@@ -218,7 +218,8 @@ func (v *vu) run() error {
 		v.timers.clear() // what it has open is of no more use
 		v.conversation.forget()
 	}
-	cut := err != nil && v.ctx.Err() != nil
+	over := v.ctx.Err()
+	cut := over == context.Canceled || over != nil && err != nil // a call that the end cut short may have been the last
 	if cut {
 		v.target.apart.note(v) // what it measured until then counts
 	}
