@@ -22,7 +22,7 @@ func keptResult(n int, percent float64, verdict string) history.Stored {
 	at := math.Log1p(percent / 100)
 	day := time.Date(2024, 2, 1+n, 12, 0, 0, 0, time.UTC)
 	return history.Stored{Name: fmt.Sprintf("%064d.json", n), Result: history.Result{
-		Schema: history.Schema, Time: day, Commit: fmt.Sprintf("%07d%033d", n, 0), Committed: day, Subject: fmt.Sprint("change ", n), Anchor: strings.Repeat("1", 40),
+		Schema: history.Schema, Time: day, Commit: fmt.Sprintf("c%06d%033d", n, 0), Committed: day, Subject: fmt.Sprint("change ", n), Anchor: strings.Repeat("a", 40),
 		Key: history.Key{Asked: "contend compare --build 'make {{out}}' -- '{{out}} {{addr}}'", CPU: "Test CPU", Cores: 2, Kernel: "6.1", Toolchain: "go1.26", Placement: "shared"},
 		Values: []history.Value{{Of: history.Of{Concurrency: 20, Metric: "throughput_per_s"}, Primary: true, Value: 100_000 * (1 + percent/100), Baseline: 100_000,
 			Rounds: []float64{at - 0.01, at, at + 0.01}, LogRatio: at, Low: at - 0.01, High: at + 0.01, Level: 0.05, Verdict: verdict}}}}
@@ -30,7 +30,7 @@ func keptResult(n int, percent float64, verdict string) history.Stored {
 
 // histories are some of every kind that has a page of its own.
 func histories() map[string]*report.History {
-	anchor := strings.Repeat("1", 40)
+	anchor := strings.Repeat("a", 40)
 	order := map[string]int{}
 	var whole []history.Stored
 	for n, percent := range []float64{0.2, 0.4, 0.1, -5, -5.2} {
@@ -49,7 +49,7 @@ func histories() map[string]*report.History {
 	errors.Values[0].Reason = "errors"
 	lost := keptResult(6, -5, "SLOWER")
 	bridged := keptResult(7, 1, "EQUIVALENT")
-	bridged.Anchor = strings.Repeat("8", 40)
+	bridged.Anchor = strings.Repeat("b", 40)
 	bridge := keptResult(8, -2, "SLOWER")
 	bridge.Commit = bridged.Anchor
 	altered := keptResult(9, 1, "EQUIVALENT")
@@ -58,7 +58,7 @@ func histories() map[string]*report.History {
 	alone.Anchor, alone.Key.Asked = "", "contend run http://localhost:8080/"
 	alone.Values = []history.Value{{Of: history.Of{Metric: "response_p99_ns"}, Primary: true, Value: 1.25e6}}
 	unbridged := keptResult(4, 1, "EQUIVALENT")
-	unbridged.Anchor = strings.Repeat("3", 40)
+	unbridged.Anchor = strings.Repeat("d", 40)
 	damaged := []history.Problem{{Name: "x.json", Text: "is empty; it is kept and not shown"}}
 	return map[string]*report.History{
 		"steps":     {Folder: "perf", InGit: true, Lines: history.Lines(append(slices.Clone(whole), alone), anchor, order)},
@@ -102,7 +102,7 @@ func TestHistoryPage(t *testing.T) {
 		}
 	}
 	steps := rendered(t, histories()["steps"].HTML)
-	for _, want := range []string{"data-plot=", "0000004 (change 4)", "machine: kernel 6.1 → 6.8, the anchor -30.0%", `class="mark"`} {
+	for _, want := range []string{"data-plot=", "c000004 (change 4)", "machine: kernel 6.1 → 6.8, the anchor -30.0%", `class="mark"`} {
 		if !strings.Contains(steps, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -121,7 +121,7 @@ func TestHistoryExports(t *testing.T) {
 	}
 	lines := rendered(t, histories()["steps"].Benchmarks)
 	again, err := history.ReadBenchmarks(strings.NewReader(lines), time.Now())
-	if err != nil || len(again) != 6 || again[4].Commit[:7] != "0000004" || again[4].Values[0].Metric != "throughput_per_s" || again[4].Values[0].Value != 94800 {
+	if err != nil || len(again) != 6 || again[4].Commit[:7] != "c000004" || again[4].Values[0].Metric != "throughput_per_s" || again[4].Values[0].Value != 94800 {
 		t.Errorf("%v, %+v from\n%s", err, again, lines)
 	}
 }

@@ -52,7 +52,7 @@ type historyOptions struct {
 	Format   historyFormat `flag:"format" words:"*format*: text, markdown, html, csv or benchfmt, each with every result"`
 	Markdown bool          `flag:"markdown" words:"show every result, as Markdown"`
 	Full     bool          `flag:"full" words:"show every result and which other lines there are, instead of one page"`
-	Check    bool          `flag:"check" words:"confirm the newest step that was not told yet: build and compare the revisions before and after it again; exit with code 3 if that is worse"`
+	Check    bool          `flag:"check" words:"confirm the newest step that was not told yet: build and compare the revisions before and after it again; exit with code 3 if it is confirmed"`
 	HTML     outputFile    `flag:"html" words:"also write a page with charts to this *file*"`
 }
 

@@ -18,13 +18,12 @@ import (
 	"contend/internal/unit"
 	"contend/metric"
 	"contend/report"
-	"contend/stat"
 )
 
 // check looks at what verdicts were asked for, and repeats the newest step of each such line that was neither confirmed nor
 // repeated often enough. What is confirmed is said once: the repetition is kept with the results.
 func (h *historyFlags) check(ctx context.Context, store *history.Store, lines []history.Line) error {
-	worse := 0
+	confirmed := false
 	for _, l := range lines {
 		if !l.Primary && h.Metric == "" || l.Last() == nil {
 			continue
@@ -38,11 +37,9 @@ func (h *historyFlags) check(ctx context.Context, store *history.Store, lines []
 			continue
 		}
 		h.tell(l, *c, step, before, after)
-		if c.Confirmed && (c.Size > 0) == (metric.Name(l.Metric).Kind().Verdict() != stat.HigherIsFaster) {
-			worse++
-		}
+		confirmed = confirmed || c.Confirmed
 	}
-	if worse > 0 {
+	if confirmed {
 		return &exitError{exitUnmet, nil}
 	}
 	return nil
