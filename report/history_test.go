@@ -22,7 +22,7 @@ func keptResult(n int, percent float64, verdict string) history.Stored {
 	at := math.Log1p(percent / 100)
 	day := time.Date(2024, 2, 1+n, 12, 0, 0, 0, time.UTC)
 	return history.Stored{Name: fmt.Sprintf("%064d.json", n), Result: history.Result{
-		Schema: history.Schema, Time: day, Commit: fmt.Sprintf("c%06d%033d", n, 0), Committed: day, Subject: fmt.Sprint("change ", n), Anchor: strings.Repeat("a", 40),
+		Schema: history.Schema, Time: day, Commit: fmt.Sprintf("c%06d%033d", n, 0), Committed: day, Subject: fmt.Sprint("change ", n), Anchor: strings.Repeat("a1", 20),
 		Key: history.Key{Asked: "contend compare --build 'make {{out}}' -- '{{out}} {{addr}}'", CPU: "Test CPU", Cores: 2, Kernel: "6.1", Toolchain: "go1.26", Placement: "shared"},
 		Values: []history.Value{{Of: history.Of{Concurrency: 20, Metric: "throughput_per_s"}, Primary: true, Value: 100_000 * (1 + percent/100), Baseline: 100_000,
 			Rounds: []float64{at - 0.01, at, at + 0.01}, LogRatio: at, Low: at - 0.01, High: at + 0.01, Level: 0.05, Verdict: verdict}}}}
@@ -30,7 +30,7 @@ func keptResult(n int, percent float64, verdict string) history.Stored {
 
 // histories are some of every kind that has a page of its own.
 func histories() map[string]*report.History {
-	anchor := strings.Repeat("a", 40)
+	anchor := strings.Repeat("a1", 20)
 	order := map[string]int{}
 	var whole []history.Stored
 	for n, percent := range []float64{0.2, 0.4, 0.1, -5, -5.2} {
@@ -49,7 +49,7 @@ func histories() map[string]*report.History {
 	errors.Values[0].Reason = "errors"
 	lost := keptResult(6, -5, "SLOWER")
 	bridged := keptResult(7, 1, "EQUIVALENT")
-	bridged.Anchor = strings.Repeat("b", 40)
+	bridged.Anchor = strings.Repeat("b2", 20)
 	bridge := keptResult(8, -2, "SLOWER")
 	bridge.Commit = bridged.Anchor
 	altered := keptResult(9, 1, "EQUIVALENT")
@@ -58,7 +58,7 @@ func histories() map[string]*report.History {
 	alone.Anchor, alone.Key.Asked = "", "contend run http://localhost:8080/"
 	alone.Values = []history.Value{{Of: history.Of{Metric: "response_p99_ns"}, Primary: true, Value: 1.25e6}}
 	unbridged := keptResult(4, 1, "EQUIVALENT")
-	unbridged.Anchor = strings.Repeat("d", 40)
+	unbridged.Anchor = strings.Repeat("d3", 20)
 	damaged := []history.Problem{{Name: "x.json", Text: "is empty; it is kept and not shown"}}
 	return map[string]*report.History{
 		"steps":     {Folder: "perf", InGit: true, Lines: history.Lines(append(slices.Clone(whole), alone), anchor, order)},
