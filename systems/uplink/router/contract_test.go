@@ -142,6 +142,7 @@ func (c *customer) suspendedAndLifted(d *device) {
 		c.heard(d.uplink())
 		u, mic := c.next(d, min(1024<<min(2*i, 2), 4096))
 		c.ack(u, d, mic+1)
+		c.counted(`answers_total{kind="wrong_mic"}`, 3+i) // with those before; the next challenge depends on it
 	}
 	c.counted("suspensions_total", 1)
 	c.heard(d.uplink())
