@@ -35,7 +35,6 @@ func hostile() wiretest.Protocol {
 		Foreign: []errkind.Kind{errkind.Protocol, errkind.Closed},
 		Resets:  []errkind.Kind{errkind.Reset, errkind.Closed},
 		Wants: map[string][]errkind.Kind{
-			"leaves, then silence":    {errkind.Timeout, errkind.Closed},
 			"endless interim answers": {errkind.Protocol, errkind.Timeout},
 		},
 		ALPN: []string{"h2"},
