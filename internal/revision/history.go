@@ -57,8 +57,7 @@ func (r *Repository) Head(ctx context.Context) (Revision, error) {
 	if err != nil {
 		return v, err
 	}
-	status, err := r.git(ctx, r.top, "status", "--porcelain", "--untracked-files=no")
-	v.Changed = status != ""
+	v.Changed, err = r.changed(ctx, "no")
 	return v, err
 }
 

@@ -101,6 +101,12 @@ func (v Revision) String() string {
 	return fmt.Sprintf("%s (%.7s%s)", v.Name, v.Commit, changed)
 }
 
+// changed reports whether files of the checkout are other than committed; untracked is git's word for which others count.
+func (r *Repository) changed(ctx context.Context, untracked string) (bool, error) {
+	status, err := r.git(ctx, r.top, "status", "--porcelain", "--untracked-files="+untracked)
+	return status != "", err
+}
+
 // Resolve finds the revision of a name: a branch, a tag, whatever git calls a commit,
 // or worktree. A name without a revision is a *setting.Mistake.
 func (r *Repository) Resolve(ctx context.Context, name string) (Revision, error) {
@@ -108,11 +114,10 @@ func (r *Repository) Resolve(ctx context.Context, name string) (Revision, error)
 	of := name
 	if name == worktree {
 		of = "HEAD"
-		status, err := r.git(ctx, r.top, "status", "--porcelain", "--untracked-files=normal")
-		if err != nil {
+		var err error
+		if v.Changed, err = r.changed(ctx, "normal"); err != nil {
 			return v, err
 		}
-		v.Changed = status != ""
 	}
 	hash, err := "", errors.New("no name begins with -")
 	if !strings.HasPrefix(of, "-") {
