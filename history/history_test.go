@@ -344,38 +344,6 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func TestReadBenchmarks(t *testing.T) {
-	text := `goos: linux
-pkg: example.org/x
-cpu: Test CPU
-BenchmarkA-2 100 30 ns/op 5 allocs/op
-BenchmarkA-2 100 10 ns/op 5 allocs/op
-BenchmarkA-2 100 20 ns/op 5 allocs/op
-PASS
-ok: not configuration
-commit: c2
-commit-time: 2024-02-29T12:00:00Z
-BenchmarkA-2 100 40 ns/op
-BenchmarkB/n=1 100 7 widgets
-`
-	results, err := ReadBenchmarks(strings.NewReader(text), noon)
-	if err != nil || len(results) != 2 {
-		t.Fatalf("%+v, %v", results, err)
-	}
-	a, b := results[0], results[1]
-	if want := []Value{{Of: Of{Variant: "A-2", Metric: "wall_ns_per_op"}, Primary: true, Value: 20}, {Of: Of{Variant: "A-2", Metric: "allocs_per_op"}, Value: 5}}; !reflect.DeepEqual(a.Values, want) {
-		t.Errorf("%+v", a.Values)
-	}
-	if a.Commit != "" || b.Commit != "c2" || !b.Committed.Equal(noon) || b.Values[1].Metric != "widgets" || b.Key.CPU != "Test CPU" || b.Key.Asked != "go test -bench example.org/x" {
-		t.Errorf("%+v, %+v", a, b)
-	}
-	for _, wrong := range []string{"BenchmarkA 1 x ns/op", "BenchmarkA 1 -5 ns/op"} {
-		if results, err := ReadBenchmarks(strings.NewReader(wrong), noon); err == nil {
-			t.Errorf("%q is read: %+v", wrong, results)
-		}
-	}
-}
-
 // A step is suspected, repeated and, once it is confirmed, not repeated again: the repetition in the folder is what is
 // remembered of it, and no point of the line.
 func TestStepsAreRepeatedOnce(t *testing.T) {

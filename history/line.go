@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"contend/stat"
 )
 
 // A Line is one value of one question over commits.
@@ -247,22 +249,16 @@ func (l *Line) events() {
 		}
 		at := math.Log(p.Value.Baseline)
 		if len(before) > 0 {
-			middle := median(before)
+			middle := stat.Median(before)
 			var off []float64
 			for _, x := range before {
 				off = append(off, math.Abs(x-middle))
 			}
 			const perMAD = 1.4826 // standard deviations of a normal distribution
-			if math.Abs(at-middle) > max(math.Log1p(leastMove), movedBy*perMAD*median(off)) {
+			if math.Abs(at-middle) > max(math.Log1p(leastMove), movedBy*perMAD*stat.Median(off)) {
 				p.Moved, before = math.Exp(at-middle), nil
 			}
 		}
 		before = append(before, at)
 	}
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

@@ -142,7 +142,7 @@ const (
 
 // Encode is the content of a result's file: a line of JSON. It has no line break, which some checkouts would change.
 func Encode(r Result) ([]byte, error) {
-	if err := r.check(); err != nil {
+	if err := r.Check(); err != nil {
 		return nil, err
 	}
 	return json.Marshal(r)
@@ -167,11 +167,11 @@ func Decode(data []byte) (r Result, err error) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return r, fmt.Errorf("is damaged: %w", err)
 	}
-	return r, r.check()
+	return r, r.Check()
 }
 
-// check returns what is wrong with a result.
-func (r Result) check() error {
+// Check returns the first thing that is wrong with a result.
+func (r Result) Check() error {
 	switch {
 	case r.Schema != Schema:
 		return fmt.Errorf("schema is %q; expected %q", r.Schema, Schema)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -120,9 +121,42 @@ func TestHistoryExports(t *testing.T) {
 		t.Errorf("%q", first)
 	}
 	lines := rendered(t, histories()["steps"].Benchmarks)
-	again, err := history.ReadBenchmarks(strings.NewReader(lines), time.Now())
+	again, err := report.ReadBenchmarks(strings.NewReader(lines), time.Now())
 	if err != nil || len(again) != 6 || again[4].Commit[:7] != "c000004" || again[4].Values[0].Metric != "throughput_per_s" || again[4].Values[0].Value != 94800 {
 		t.Errorf("%v, %+v from\n%s", err, again, lines)
+	}
+}
+
+func TestReadBenchmarks(t *testing.T) {
+	noon := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
+	text := `goos: linux
+pkg: example.org/x
+cpu: Test CPU
+BenchmarkA-2 100 30 ns/op 5 allocs/op
+BenchmarkA-2 100 10 ns/op 5 allocs/op
+BenchmarkA-2 100 20 ns/op 5 allocs/op
+PASS
+ok: not configuration
+commit: c2
+commit-time: 2024-02-29T12:00:00Z
+BenchmarkA-2 100 40 ns/op
+BenchmarkB/n=1 100 7 widgets
+`
+	results, err := report.ReadBenchmarks(strings.NewReader(text), noon)
+	if err != nil || len(results) != 2 {
+		t.Fatalf("%+v, %v", results, err)
+	}
+	a, b := results[0], results[1]
+	if want := []history.Value{{Of: history.Of{Variant: "A-2", Metric: "wall_ns_per_op"}, Primary: true, Value: 20}, {Of: history.Of{Variant: "A-2", Metric: "allocs_per_op"}, Value: 5}}; !reflect.DeepEqual(a.Values, want) {
+		t.Errorf("%+v", a.Values)
+	}
+	if a.Commit != "" || b.Commit != "c2" || !b.Committed.Equal(noon) || b.Values[1].Metric != "widgets" || b.Key.CPU != "Test CPU" || b.Key.Asked != "go test -bench example.org/x" {
+		t.Errorf("%+v, %+v", a, b)
+	}
+	for _, wrong := range []string{"BenchmarkA 1 x ns/op", "BenchmarkA 1 -5 ns/op"} {
+		if results, err := report.ReadBenchmarks(strings.NewReader(wrong), noon); err == nil {
+			t.Errorf("%q is read: %+v", wrong, results)
+		}
 	}
 }
 

@@ -164,6 +164,9 @@ func WeightedMedian(values, weights []float64) float64 {
 	return values[order[len(order)-1]] // but for rounding
 }
 
+// Median returns the middle of the values, in any order, or of an even number the mean of the two. It needs a value.
+func Median(values []float64) float64 { return medianOf(slices.Sorted(slices.Values(values))) }
+
 func medianOf(sorted []float64) float64 {
 	n := len(sorted)
 	if n%2 == 1 {

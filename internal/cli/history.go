@@ -292,7 +292,7 @@ func readResults(path, commit string) ([]history.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	results, err := history.ReadBenchmarks(bytes.NewReader(data), info.ModTime())
+	results, err := report.ReadBenchmarks(bytes.NewReader(data), info.ModTime())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

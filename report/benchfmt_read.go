@@ -1,4 +1,4 @@
-package history
+package report
 
 import (
 	"bufio"
@@ -8,22 +8,36 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"contend/history"
+	"contend/stat"
 )
 
-// benchmarkMetrics are the units of Go benchmarks as metrics, whose names end in their unit.
-var benchmarkMetrics = map[string]string{
-	"ns/op": "wall_ns_per_op", "ops/s": "throughput_per_s", "B/op": "allocated_bytes_per_op", "allocs/op": "allocs_per_op",
-	"instructions/op": "counted_instructions_per_op", "p50-response-ns": "response_p50_ns", "p90-response-ns": "response_p90_ns",
-	"p99-response-ns": "response_p99_ns", "server-cpu-ns/op": "server_cpu_ns_per_op", "server-rss-bytes": "server_rss_bytes",
+// testingUnits are those of go test -benchmem, and of counts, as metrics, whose names end in their unit.
+var testingUnits = map[string]string{
+	"B/op": "allocated_bytes_per_op", "allocs/op": "allocs_per_op", "instructions/op": history.CountedInstructions,
 }
+
+// metricOf is what a history calls a unit of benchmark lines.
+func metricOf(unit string) string {
+	for _, known := range benchmarkUnits {
+		if known.unit == unit {
+			return string(known.metric)
+		}
+	}
+	return cmp.Or(testingUnits[unit], unit)
+}
+
+// longestBenchmark is the length of a line, in bytes, beyond which reading fails.
+const longestBenchmark = 1 << 20
 
 // ReadBenchmarks reads the Go benchmark format (golang.org/design/14313-benchmark-format): a result for each commit that
 // a line "commit: HASH" names, with the median of each benchmark's lines, which were compared with nothing. Lines that
 // are no benchmarks are ignored. measured is when the file was written.
-func ReadBenchmarks(r io.Reader, measured time.Time) ([]Result, error) {
-	b := &benchmarks{now: Result{Schema: Schema, Time: measured.UTC().Truncate(time.Second), Key: Key{Asked: "go test -bench"}}}
+func ReadBenchmarks(r io.Reader, measured time.Time) ([]history.Result, error) {
+	b := &benchmarks{now: history.Result{Schema: history.Schema, Time: measured.UTC().Truncate(time.Second), Key: history.Key{Asked: "go test -bench"}}}
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxBytes)
+	lines.Buffer(nil, longestBenchmark)
 	for n := 1; lines.Scan(); n++ {
 		if err := b.line(lines.Text()); err != nil {
 			return nil, fmt.Errorf("line %d %w", n, err)
@@ -31,7 +45,7 @@ func ReadBenchmarks(r io.Reader, measured time.Time) ([]Result, error) {
 	}
 	b.end()
 	for i, r := range b.results {
-		if err := r.check(); err != nil {
+		if err := r.Check(); err != nil {
 			return nil, fmt.Errorf("result %d: %w", i+1, err)
 		}
 	}
@@ -39,9 +53,9 @@ func ReadBenchmarks(r io.Reader, measured time.Time) ([]Result, error) {
 }
 
 type benchmarks struct {
-	now     Result // whose Values are those of the lines so far
-	seen    map[Of][]float64
-	results []Result
+	now     history.Result // whose Values are those of the lines so far
+	seen    map[history.Of][]float64
+	results []history.Result
 }
 
 func (b *benchmarks) line(text string) error {
@@ -58,7 +72,7 @@ func (b *benchmarks) line(text string) error {
 		if err != nil {
 			return fmt.Errorf("has %q; expected a number before each unit", fields[i])
 		}
-		b.add(Of{Variant: strings.TrimPrefix(fields[0], "Benchmark"), Metric: cmp.Or(benchmarkMetrics[fields[i+1]], fields[i+1])}, x, i == 2)
+		b.add(history.Of{Variant: strings.TrimPrefix(fields[0], "Benchmark"), Metric: metricOf(fields[i+1])}, x, i == 2)
 	}
 	return nil
 }
@@ -79,12 +93,12 @@ func (b *benchmarks) configure(key, value string) {
 	}
 }
 
-func (b *benchmarks) add(of Of, x float64, primary bool) {
+func (b *benchmarks) add(of history.Of, x float64, primary bool) {
 	if b.seen == nil {
-		b.seen = map[Of][]float64{}
+		b.seen = map[history.Of][]float64{}
 	}
 	if _, ok := b.seen[of]; !ok {
-		b.now.Values = append(b.now.Values, Value{Of: of, Primary: primary})
+		b.now.Values = append(b.now.Values, history.Value{Of: of, Primary: primary})
 	}
 	b.seen[of] = append(b.seen[of], x)
 }
@@ -93,7 +107,7 @@ func (b *benchmarks) add(of Of, x float64, primary bool) {
 func (b *benchmarks) end() {
 	for i := range b.now.Values {
 		v := &b.now.Values[i]
-		v.Value = median(b.seen[v.Of])
+		v.Value = stat.Median(b.seen[v.Of])
 	}
 	if len(b.now.Values) > 0 {
 		b.results = append(b.results, b.now)
