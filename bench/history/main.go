@@ -10,7 +10,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"flag"
 	"fmt"
 	"io"
@@ -18,9 +17,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"sync"
+	"time"
 
+	"contend/bench/internal/recorded"
 	"contend/bench/internal/simulate"
 	"contend/history/change"
 	"contend/stat"
@@ -61,17 +62,17 @@ const (
 // A machine is how its rounds differ.
 type machine struct {
 	name, file string
-	block      string  // length of the recorded blocks, in ms
-	spread     float64 // of its rounds; 0: as recorded
-	perMinute  int     // rounds
+	block      time.Duration // length of the recorded blocks
+	spread     float64       // of its rounds; 0: as recorded
+	perMinute  int           // rounds
 }
 
 // Rounds of quiet.csv take 0.8 s, those of noise.csv 3.2 s. A quiet machine's spread is that of bench/README.md.
 var machines = []machine{
-	{"quiet, servers apart", "quiet.csv", "50", 0.02, 64},
-	{"in use", "quiet.csv", "50", 0.04, 64},
-	{"virtual, as recorded", "quiet.csv", "50", 0, 75},
-	{"busy, as recorded", "noise.csv", "100", 0, 18},
+	{"quiet, servers apart", "quiet.csv", 50 * time.Millisecond, 0.02, 64},
+	{"in use", "quiet.csv", 50 * time.Millisecond, 0.04, 64},
+	{"virtual, as recorded", "quiet.csv", 50 * time.Millisecond, 0, 75},
+	{"busy, as recorded", "noise.csv", 100 * time.Millisecond, 0, 18},
 }
 
 // builds differ by 0.2 to 0.4% in time, and hardly by counts.
@@ -159,31 +160,24 @@ func (m machine) rounds(folder string) ([]float64, error) {
 		return nil, err
 	}
 	defer f.Close()
-	r := csv.NewReader(f)
-	r.Comment = '#'
-	lines, err := r.ReadAll()
+	all, err := recorded.Parse(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	var order []string // of rounds
-	ops := map[string]*[2]float64{}
-	for _, line := range lines {
-		if line[0] != m.block {
-			continue
-		}
-		if ops[line[1]] == nil {
-			order, ops[line[1]] = append(order, line[1]), new([2]float64)
-		}
-		n, err := strconv.ParseFloat(line[5], 64)
-		if err != nil {
-			return nil, fmt.Errorf("%s: ops is %q; expected a number", path, line[5])
-		}
-		ops[line[1]][int(line[3][0]-'a')] += n
+	at := slices.IndexFunc(all, func(n recorded.Noise) bool { return n.Length == m.block })
+	if at < 0 {
+		return nil, fmt.Errorf("%s has no blocks of %v", path, m.block)
 	}
-	logs, mean, squares := make([]float64, len(order)), 0.0, 0.0
-	for i, round := range order {
-		logs[i] = math.Log(ops[round][1] / ops[round][0])
-		mean += logs[i] / float64(len(order))
+	var logs []float64
+	mean, squares := 0.0, 0.0
+	for _, pairs := range all[at].Rounds {
+		ops := map[string]int64{}
+		for _, p := range pairs {
+			ops[p[0].Arm] += p[0].Ops
+			ops[p[1].Arm] += p[1].Ops
+		}
+		logs = append(logs, math.Log(float64(ops["b"])/float64(ops["a"])))
+		mean += logs[len(logs)-1] / float64(len(all[at].Rounds))
 	}
 	for i := range logs {
 		logs[i] -= mean

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"contend/bench/internal/recorded"
 	"contend/metric"
 	"contend/stat"
 	"contend/trial"
@@ -24,7 +25,7 @@ var quiet []byte
 // twice the margin more throughput, which is EQUIVALENT or not; and of larger
 // differences.
 func endedEarly(_ context.Context, b *bench) error {
-	busy, err := parseNoise(bytes.NewReader(recorded))
+	busy, err := parseNoise(bytes.NewReader(noisy))
 	if err != nil {
 		return err
 	}
@@ -103,12 +104,12 @@ func (b *bench) early(all []noise, ratio float64, comparisons int) (*outcomes, e
 }
 
 // faster returns the pairs with so many times the operations of an arm.
-func (s stretch) faster(arm string, ratio float64) []pair {
-	list := make([]pair, len(s.pairs))
+func (s stretch) faster(arm string, ratio float64) []recorded.Pair {
+	list := make([]recorded.Pair, len(s.pairs))
 	for i, p := range s.pairs {
 		for j := range p {
-			if s.names[p[j].arm] == arm {
-				p[j].ops = int64(math.Round(ratio * float64(p[j].ops)))
+			if s.names[p[j].Arm] == arm {
+				p[j].Ops = int64(math.Round(ratio * float64(p[j].Ops)))
 			}
 		}
 		list[i] = p

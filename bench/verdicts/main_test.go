@@ -12,47 +12,14 @@ import (
 	"time"
 
 	"contend/bench/internal/paired"
+	"contend/bench/internal/recorded"
 	"contend/finding"
 	"contend/stat"
 	"contend/trial"
 )
 
-func TestParseNoise(t *testing.T) {
-	const head = columns + "\n"
-	for _, test := range []struct{ text, wrong string }{
-		{"# somewhere\n" + head + "20,1,1,a,20000,5,7\n20,1,1,b,20001,6,8\n# the end\n", ""},
-		{"", "EOF"},
-		{"block,round\n", "line 1"},
-		{"a,b,c,d,e,f,g\n", `the columns are "a,b,c,d,e,f,g"`},
-		{head, "no blocks"},
-		{head + "20,1,1,a,20000,5\n", "line 2"},
-		{head + "20,1,1,a,20000,5,7\n", "the last pair has one block"},
-		{"# x\n" + head + "20,1,1,a,20000,5,7\n20,1,1,c,20000,5,x\n", `line 4: arm is "c"; expected a, b` + "\n" + `server_cpu_us is "x"`},
-		{head + "20,1,1,a,20000,5,7\n20,1,1,a,20000,5,7\n", "line 3: pair 1 of round 1 has one block only"},
-		{head + "20,1,1,a,20000,5,7\n20,1,2,b,20000,5,7\n", "line 3: pair 1 of round 1 has one block only"},
-		{head + "20,1,2,a,20000,5,7\n", "line 2: round 1, pair 2 does not follow on round 0, pair 0"},
-		{head + "20,1,1,a,20000,5,7\n20,1,1,b,20000,5,7\n20,3,1,b,20000,5,7\n", "line 4: round 3, pair 1 does not follow"},
-		{head + "20,0,1,a,20000,5,7\n", `line 2: round is "0"`},
-	} {
-		_, err := parseNoise(strings.NewReader(test.text))
-		if (err == nil) != (test.wrong == "") || err != nil && !strings.Contains(err.Error(), test.wrong) {
-			t.Errorf("%q: %v, want %q", test.text, err, test.wrong)
-		}
-	}
-}
-
-func TestBlocksOfALengthInTwoPlaces(t *testing.T) {
-	text := columns
-	for _, ms := range []int{20, 100, 20} {
-		text += fmt.Sprintf("\n%d,1,1,a,20000,5,7\n%[1]d,1,1,b,20000,5,7", ms)
-	}
-	if _, err := parseNoise(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "line 6: blocks of 20ms") {
-		t.Error(err)
-	}
-}
-
 func TestRecordedNoise(t *testing.T) {
-	all, err := parseNoise(bytes.NewReader(recorded))
+	all, err := parseNoise(bytes.NewReader(noisy))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,22 +32,22 @@ func TestRecordedNoise(t *testing.T) {
 
 // made is noise of rounds of pairs whose blocks differ by a spread.
 func made(random *rand.Rand, rounds, pairs int, spread float64) noise {
-	n := noise{length: 20 * time.Millisecond}
+	n := noise{Length: 20 * time.Millisecond}
 	for range rounds {
-		var list []pair
+		var list []recorded.Pair
 		for p := range pairs {
 			arms := []string{"a", "b"}
 			if p%2 == 1 {
 				slices.Reverse(arms)
 			}
-			var both pair
+			var both recorded.Pair
 			for i, arm := range arms {
 				ops := int64(1e6 * math.Exp(spread*random.NormFloat64()))
-				both[i] = block{arm, n.length, ops, 15 * time.Millisecond}
+				both[i] = recorded.Block{Arm: arm, Duration: n.Length, Ops: ops, ServerCPU: 15 * time.Millisecond}
 			}
 			list = append(list, both)
 		}
-		n.rounds = append(n.rounds, list)
+		n.Rounds = append(n.Rounds, list)
 	}
 	return n
 }
@@ -96,9 +63,9 @@ func TestDealKeepsTheSeries(t *testing.T) {
 		t.Fatalf("%d blocks, %d sums", len(dealt.Blocks), len(dealt.Rounds))
 	}
 	var series []int64 // all that was recorded, in order
-	for _, round := range n.rounds {
+	for _, round := range n.Rounds {
 		for _, p := range round {
-			series = append(series, p[0].ops, p[1].ops)
+			series = append(series, p[0].Ops, p[1].Ops)
 		}
 	}
 	for blocks := range slices.Chunk(dealt.Blocks, 4) { // of a round
@@ -150,14 +117,14 @@ func TestWrittenNoiseIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := bytes.NewBufferString(columns + "\n")
+	text := bytes.NewBufferString(recorded.Columns + "\n")
 	writeNoise(text, dealt)
 	all, err := parseNoise(text)
-	if err != nil || len(all) != 1 || len(all[0].rounds) != 2 || len(all[0].rounds[1]) != 3 {
+	if err != nil || len(all) != 1 || len(all[0].Rounds) != 2 || len(all[0].Rounds[1]) != 3 {
 		t.Fatalf("%v, %v", all, err)
 	}
-	got, want := all[0].rounds[1][2][1], dealt.Blocks[11]
-	if got.ops != want.Ops || got.duration != want.Duration || got.serverCPU.Seconds() != want.Server.CPUSec {
+	got, want := all[0].Rounds[1][2][1], dealt.Blocks[11]
+	if got.Ops != want.Ops || got.Duration != want.Duration || got.ServerCPU.Seconds() != want.Server.CPUSec {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"contend/bench/internal/paired"
+	"contend/bench/internal/recorded"
 	"contend/metric"
 	"contend/trial"
 )
@@ -19,7 +20,7 @@ func (b *bench) record(ctx context.Context, path string) error {
 	now := func() string { return time.Now().UTC().Format(time.DateTime) }
 	fmt.Fprintf(&text, "# The counter under atomic against itself over HTTP, %d connections, from %s UTC on\n# ", vus, now())
 	paired.PrintEnvironment(&text)
-	fmt.Fprintln(&text, columns)
+	fmt.Fprintln(&text, recorded.Columns)
 	lengths, err := paired.Choose("lengths", *b.lengths, []string{"20ms", "50ms", "100ms"})
 	if err != nil {
 		return err
@@ -47,7 +48,7 @@ func (b *bench) record(ctx context.Context, path string) error {
 	if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil {
 		return err
 	}
-	if _, err := parseNoise(&text); err != nil {
+	if _, err := recorded.Parse(&text); err != nil {
 		return fmt.Errorf("what was recorded cannot be used: %w", err)
 	}
 	return nil

@@ -5,15 +5,17 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"io"
 	"math/rand/v2"
 
+	"contend/bench/internal/recorded"
 	"contend/load"
 	"contend/metric"
 	"contend/trial"
 )
 
 //go:embed testdata/noise.csv
-var recorded []byte
+var noisy []byte
 
 // vus is the concurrency of all comparisons, recorded or live.
 const vus = 4
@@ -21,7 +23,7 @@ const vus = 4
 // falseAlarmsOnRecordedNoise has the real code judge comparisons whose arms are
 // equal by construction, and whose noise is that of a real machine.
 func falseAlarmsOnRecordedNoise(_ context.Context, b *bench) error {
-	all, err := parseNoise(bytes.NewReader(recorded))
+	all, err := parseNoise(bytes.NewReader(noisy))
 	if err != nil {
 		return err
 	}
@@ -49,6 +51,17 @@ func roundsOf(i int, all []noise) int {
 	return 10 * (1 + i/len(all)%2)
 }
 
+// A noise is what comparisons are dealt from.
+type noise recorded.Noise
+
+func parseNoise(from io.Reader) (list []noise, err error) {
+	all, err := recorded.Parse(from)
+	for _, n := range all {
+		list = append(list, noise(n))
+	}
+	return list, err
+}
+
 // deal makes a comparison of two equal arms of recorded noise.
 func (n noise) deal(random *rand.Rand, rounds, pairs int) (*trial.Trials, error) {
 	t := n.trials(rounds, pairs)
@@ -62,7 +75,7 @@ func (n noise) deal(random *rand.Rand, rounds, pairs int) (*trial.Trials, error)
 // trials has no rounds yet.
 func (n noise) trials(rounds, pairs int) *trial.Trials {
 	return &trial.Trials{Arms: []string{baseline, candidate}, Design: trial.Design{
-		Rounds: rounds, Pairs: pairs, Block: n.length, Levels: []int{vus},
+		Rounds: rounds, Pairs: pairs, Block: n.Length, Levels: []int{vus},
 		Metrics:    []metric.Name{metric.Throughput, metric.ServerCPUPerOp},
 		Confidence: trial.NewDesign().Confidence,
 	}}
@@ -72,7 +85,7 @@ func (n noise) trials(rounds, pairs int) *trial.Trials {
 // of its two servers is which arm.
 type stretch struct {
 	names map[string]string
-	pairs []pair
+	pairs []recorded.Pair
 }
 
 // stretches are consecutive rounds from a random one on, a random stretch of each
@@ -81,11 +94,11 @@ type stretch struct {
 // as long as a process are all kept.
 func (n noise) stretches(random *rand.Rand, arms []string, rounds, pairs int) ([]stretch, error) {
 	var list []stretch
-	start := random.IntN(len(n.rounds))
+	start := random.IntN(len(n.Rounds))
 	for i := range rounds {
-		from := n.rounds[(start+i)%len(n.rounds)]
+		from := n.Rounds[(start+i)%len(n.Rounds)]
 		if len(from) < pairs {
-			return nil, fmt.Errorf("a recorded round of %v has %d pairs, %d are needed", n.length, len(from), pairs)
+			return nil, fmt.Errorf("a recorded round of %v has %d pairs, %d are needed", n.Length, len(from), pairs)
 		}
 		names := map[string]string{"a": arms[0], "b": arms[1]}
 		if random.IntN(2) == 1 {
@@ -98,7 +111,7 @@ func (n noise) stretches(random *rand.Rand, arms []string, rounds, pairs int) ([
 }
 
 // addRound adds the blocks of a round and each arm's sum of them.
-func addRound(t *trial.Trials, round int, names map[string]string, pairs []pair) {
+func addRound(t *trial.Trials, round int, names map[string]string, pairs []recorded.Pair) {
 	sums := map[string]*trial.Cell{}
 	for _, arm := range t.Arms {
 		cell := &trial.Cell{Arm: arm, Round: round, Result: load.Merge()}
@@ -107,15 +120,15 @@ func addRound(t *trial.Trials, round int, names map[string]string, pairs []pair)
 	}
 	for i, p := range pairs {
 		for j, b := range p {
-			arm := names[b.arm]
+			arm := names[b.Arm]
 			t.Blocks = append(t.Blocks, trial.Cell{Arm: arm, Round: round, Pair: i + 1, Order: 2*i + j + 1, Result: &load.Result{
-				Concurrency: vus, Duration: b.duration, Counts: load.Counts{Completed: b.ops, Ops: b.ops},
-				Cost: load.Cost{Server: &load.Usage{CPUSec: b.serverCPU.Seconds()}},
+				Concurrency: vus, Duration: b.Duration, Counts: load.Counts{Completed: b.Ops, Ops: b.Ops},
+				Cost: load.Cost{Server: &load.Usage{CPUSec: b.ServerCPU.Seconds()}},
 			}})
 			sum := sums[arm]
-			sum.Planned, sum.Completed, sum.Ops = sum.Planned+b.ops, sum.Completed+b.ops, sum.Ops+b.ops
-			sum.Duration += b.duration
-			sum.Server.CPUSec += b.serverCPU.Seconds()
+			sum.Planned, sum.Completed, sum.Ops = sum.Planned+b.Ops, sum.Completed+b.Ops, sum.Ops+b.Ops
+			sum.Duration += b.Duration
+			sum.Server.CPUSec += b.ServerCPU.Seconds()
 		}
 	}
 	for _, arm := range t.Arms {

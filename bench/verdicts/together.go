@@ -30,7 +30,7 @@ var further = []struct {
 // with recorded noise of its own: metrics that have nothing to do with each other are
 // the hardest case for intervals that promise something together.
 func coveredTogether(_ context.Context, b *bench) error {
-	all, err := parseNoise(bytes.NewReader(recorded))
+	all, err := parseNoise(bytes.NewReader(noisy))
 	if err != nil {
 		return err
 	}
@@ -90,8 +90,8 @@ func (s stretch) perOp(arm string) float64 {
 	var seconds, ops float64
 	for _, p := range s.pairs {
 		for _, b := range p {
-			if s.names[b.arm] == arm {
-				seconds, ops = seconds+b.duration.Seconds(), ops+float64(b.ops)
+			if s.names[b.Arm] == arm {
+				seconds, ops = seconds+b.Duration.Seconds(), ops+float64(b.Ops)
 			}
 		}
 	}

@@ -1,4 +1,5 @@
-package main
+// Package recorded reads what equal servers showed next to each other, as bench/verdicts records it.
+package recorded
 
 import (
 	"encoding/csv"
@@ -11,41 +12,41 @@ import (
 	"time"
 )
 
-// noise is what one server showed compared with another just like it, at one
+// Noise is what one server showed compared with another just like it, at one
 // length of the blocks. In each round both servers were fresh.
-type noise struct {
-	length time.Duration
-	rounds [][]pair
+type Noise struct {
+	Length time.Duration
+	Rounds [][]Pair
 }
 
 // A pair is two blocks in a row, one of each server.
-type pair [2]block
+type Pair [2]Block
 
-// A block is one recorded stretch of one of two equal servers.
-type block struct {
-	arm       string // a or b
-	duration  time.Duration
-	ops       int64
-	serverCPU time.Duration
+// A Block is one recorded stretch of one of two equal servers.
+type Block struct {
+	Arm       string // a or b
+	Duration  time.Duration
+	Ops       int64
+	ServerCPU time.Duration
 }
 
-// columns of the raw series; a line for each block, in the order in which they
+// Columns of the raw series; a line for each block, in the order in which they
 // were driven. Lines that begin with # say where and when.
-const columns = "block_ms,round,pair,arm,duration_us,ops,server_cpu_us"
+const Columns = "block_ms,round,pair,arm,duration_us,ops,server_cpu_us"
 
 // A position is where a block belongs.
 type position struct{ length, round, pair int64 }
 
-// parseNoise reads the raw series.
-func parseNoise(from io.Reader) ([]noise, error) {
+// Parse reads the raw series.
+func Parse(from io.Reader) ([]Noise, error) {
 	r := csv.NewReader(from)
-	r.Comment, r.FieldsPerRecord, r.ReuseRecord = '#', strings.Count(columns, ",")+1, true
+	r.Comment, r.FieldsPerRecord, r.ReuseRecord = '#', strings.Count(Columns, ",")+1, true
 	header, err := r.Read()
 	if err != nil {
 		return nil, fmt.Errorf("noise: %w", err)
 	}
-	if got := strings.Join(header, ","); got != columns {
-		return nil, fmt.Errorf("noise: the columns are %q; expected %q", got, columns)
+	if got := strings.Join(header, ","); got != Columns {
+		return nil, fmt.Errorf("noise: the columns are %q; expected %q", got, Columns)
 	}
 	s := &series{}
 	for {
@@ -74,10 +75,10 @@ func parseNoise(from io.Reader) ([]noise, error) {
 	return s.list, nil
 }
 
-func parseBlock(fields []string) (position, block, error) {
+func parseBlock(fields []string) (position, Block, error) {
 	var numbers [7]int64
 	var errs []error
-	for i, name := range strings.Split(columns, ",") {
+	for i, name := range strings.Split(Columns, ",") {
 		if name == "arm" {
 			if fields[i] != "a" && fields[i] != "b" {
 				errs = append(errs, fmt.Errorf("arm is %q; expected a, b", fields[i]))
@@ -96,22 +97,22 @@ func parseBlock(fields []string) (position, block, error) {
 	}
 	micros := func(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 	return position{numbers[0], numbers[1], numbers[2]},
-		block{fields[3], micros(numbers[4]), numbers[5], micros(numbers[6])}, errors.Join(errs...)
+		Block{fields[3], micros(numbers[4]), numbers[5], micros(numbers[6])}, errors.Join(errs...)
 }
 
 // series collects blocks in their order.
 type series struct {
-	list []noise
+	list []Noise
 	last position
 	half bool // the last pair waits for its second block
 }
 
-func (s *series) add(at position, b block) error {
+func (s *series) add(at position, b Block) error {
 	if s.half {
-		rounds := s.list[len(s.list)-1].rounds
+		rounds := s.list[len(s.list)-1].Rounds
 		pairs := rounds[len(rounds)-1]
 		open := &pairs[len(pairs)-1]
-		if at != s.last || b.arm == open[0].arm {
+		if at != s.last || b.Arm == open[0].Arm {
 			return fmt.Errorf("pair %d of round %d has one block only", s.last.pair, s.last.round)
 		}
 		open[1], s.half = b, false
@@ -119,18 +120,18 @@ func (s *series) add(at position, b block) error {
 	}
 	length := time.Duration(at.length) * time.Millisecond
 	if len(s.list) == 0 || at.length != s.last.length {
-		if slices.ContainsFunc(s.list, func(n noise) bool { return n.length == length }) {
+		if slices.ContainsFunc(s.list, func(n Noise) bool { return n.Length == length }) {
 			return fmt.Errorf("blocks of %v are in two places", length)
 		}
-		s.list = append(s.list, noise{length: length})
+		s.list = append(s.list, Noise{Length: length})
 		s.last = position{length: at.length}
 	}
 	n := &s.list[len(s.list)-1]
 	switch next := (position{at.length, s.last.round, s.last.pair + 1}); at {
 	case next:
-		n.rounds[len(n.rounds)-1] = append(n.rounds[len(n.rounds)-1], pair{b})
+		n.Rounds[len(n.Rounds)-1] = append(n.Rounds[len(n.Rounds)-1], Pair{b})
 	case position{at.length, s.last.round + 1, 1}:
-		n.rounds = append(n.rounds, []pair{{b}})
+		n.Rounds = append(n.Rounds, []Pair{{b}})
 	default:
 		return fmt.Errorf("round %d, pair %d does not follow on round %d, pair %d", at.round, at.pair, s.last.round, s.last.pair)
 	}
