@@ -23,11 +23,12 @@ import (
 // check looks at what verdicts were asked for, and repeats the newest step of each such line that was neither confirmed nor
 // repeated often enough. What is confirmed is said once: the repetition is kept with the results.
 func (h *historyFlags) check(ctx context.Context, store *history.Store, lines []history.Line) error {
-	confirmed := false
+	looked, confirmed := false, false
 	for _, l := range lines {
 		if !l.Primary && h.Metric == "" || l.Last() == nil {
 			continue
 		}
+		looked = true
 		c, step, before, after, err := h.repeat(ctx, store, &l)
 		if err != nil {
 			return err
@@ -38,6 +39,9 @@ func (h *historyFlags) check(ctx context.Context, store *history.Store, lines []
 		}
 		h.tell(l, *c, step, before, after)
 		confirmed = confirmed || c.Confirmed
+	}
+	if !looked {
+		fmt.Fprintln(h.Out, "Nothing to check: no result has a ratio to an anchor")
 	}
 	if confirmed {
 		return &exitError{exitUnmet, nil}
