@@ -51,7 +51,7 @@ func TestParseSockets(t *testing.T) {
 		{"no number", heading + strings.Replace(line(v4, "0A", 33, 71), " 71 ", " x71 ", 1), nil, `"x71"`},
 	}
 	for _, tt := range tests {
-		got, err := parseSockets(tt.table)
+		got, err := parseSockets(strings.NewReader(tt.table))
 		if tt.err != "" {
 			testenv.Says(t, err, tt.err)
 		} else if err != nil || !slices.Equal(got, tt.want) {
@@ -65,6 +65,21 @@ func TestParseSockets(t *testing.T) {
 	}
 }
 
+// Linux lists what listens first, and the rest need not be read.
+func TestParseFirst(t *testing.T) {
+	one, other := netip.MustParseAddrPort("127.0.0.1:8080"), netip.MustParseAddrPort("127.0.0.1:8081")
+	head := "heading\n" + line(one, "0A", 33, 71)
+	for rest, want := range map[string][]socket{
+		"": {{one, 33, 71}},
+		line(other, "0A", 33, 72) + line(one, "06", 0, 0) + "not read":        {{one, 33, 71}, {other, 33, 72}},
+		line(one, "06", 0, 0) + line(other, "0A", 33, 72) + "not read either": {{one, 33, 71}},
+	} {
+		if got, err := parseFirst(strings.NewReader(head + rest)); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %v, %v, want %v", rest, got, err, want)
+		}
+	}
+}
+
 func FuzzParseSockets(f *testing.F) {
 	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		if table, err := os.ReadFile(name); err == nil {
@@ -73,12 +88,12 @@ func FuzzParseSockets(f *testing.F) {
 	}
 	f.Add("\n" + line(netip.MustParseAddrPort("[::1]:80"), "0A", 0, 5))
 	f.Fuzz(func(t *testing.T, table string) {
-		all, err := parseSockets(table)
+		all, err := parseSockets(strings.NewReader(table))
 		if err != nil {
 			return
 		}
 		for _, s := range all {
-			again := must(parseSockets("\n" + line(s.local, "0A", s.owner, s.inode)))
+			again := must(parseSockets(strings.NewReader("\n" + line(s.local, "0A", s.owner, s.inode))))
 			if len(again) != 1 || again[0] != s {
 				t.Errorf("%v becomes %v", s, again)
 			}
