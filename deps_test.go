@@ -162,6 +162,7 @@ var heavy = map[string][]string{
 	"github.com/andybalholm/brotli":           {"protocol/coding"},
 	"github.com/klauspost/compress":           {"protocol/coding"},
 	"github.com/ianlancetaylor/demangle":      {"why/symbol"},
+	"github.com/go-delve/delve":               {"why/symbol"},
 	"github.com/google/pprof":                 {"why/pprof", "why/flame"},
 	"github.com/anishathalye/porcupine":       {"guard/guardtest"},
 	"go.uber.org/goleak":                      {"guard/guardtest", "internal/testenv"},
@@ -239,12 +240,12 @@ var rooms = map[string]size{
 	"search":               {825, 645},     // +20, +35: objectives that one request at a time misses; +20: slow servers whose callers wait for each other, or longer than a grace; +40, +55: servers whose responses take long, or that starve connections; +125, +120: a sequential bound on the share of slow answers, and the interval of the limit; attempts of 10,000 answers went
 	"setting":              {990, 380},
 	"stat":                 {1455, 2390}, // +5, +15: the weighted median, which why had a second time; +110, +65: counts that vary more than counting explains; +45, +50: means of counts, which hardly vary; +40: movements as values, which results say in their own units
-	"subject":              {2660, 2620}, // +150, +25: where servers listen that nobody told where; +25: Node and Python name the functions that they run; +10, +10: waiting for CPUs does not count against a start; a guess when a limit is over went; +20, +10: a server that is already there is found among the sockets that listen, which a load test outnumbers by thousands
+	"subject":              {2675, 2625}, // +15, +5: where each thread waits, with its stack; +150, +25: where servers listen that nobody told where; +25: Node and Python name the functions that they run; +10, +10: waiting for CPUs does not count against a start; a guess when a limit is over went; +20, +10: a server that is already there is found among the sockets that listen, which a load test outnumbers by thousands
 	"sweep":                {810, 680},   // +20, +25: other programs that keep more callers from paying; +50, +35: levels below one that starves connections count; +10: servers that starve connections; +30: what was measured if there was too little time; +120, +60: the knee, and how long to measure; a level chosen by noise went
-	"trial":                {4135, 4270}, // +10: which functions are the program's own is handed on; +5: warm-ups end if connections starve; +20: a server of one connection for tests; +15: servers that starve connections end a comparison; +5: each server has its time to end
+	"trial":                {4180, 4270}, // +45: in which function threads wait; +10: which functions are the program's own is handed on; +5: warm-ups end if connections starve; +20: a server of one connection for tests; +15: servers that starve connections end a comparison; +5: each server has its time to end
 	"usl":                  {695, 425},   // +45, +35: where power peaks
 	"websocket":            {360, 460},
-	"why":                  {4325, 3515}, // +465, +140: callers of functions without a frame, inlined calls of C, C++ and Rust, renamed functions, what follows from a function; +400, +90: which function explains a difference, what is the program's own, and what variants share; ranks of kinds of work went
+	"why":                  {4480, 3630}, // +145, +105: in which function threads wait, by what files say of their stacks, which a library reads; +465, +140: callers of functions without a frame, inlined calls of C, C++ and Rust, renamed functions, what follows from a function; +400, +90: which function explains a difference, what is the program's own, and what variants share; ranks of kinds of work went
 }
 
 type goPackage struct {

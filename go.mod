@@ -13,6 +13,7 @@ require (
 	github.com/chromedp/chromedp v0.14.2
 	github.com/evanw/esbuild v0.28.2
 	github.com/getkin/kin-openapi v0.152.0
+	github.com/go-delve/delve v1.27.2
 	github.com/goccy/go-yaml v1.19.2
 	github.com/google/pprof v0.0.0-20260802141513-ef3492d7dac3
 	github.com/grafana/sobek v0.0.0-20260429085637-a66d4790012b

@@ -216,7 +216,7 @@ func (s *hosted) do(h *hosting, c *call) (o response, err error) {
 		o.Sample, err = s.server.Clocks()
 	case doWatch:
 		s.unwatch()
-		s.watched = trial.Watch(s.server)
+		s.watched = trial.Watch(s.server, &s.resolver)
 	case doWatched:
 		o.Waits = s.unwatch()
 	default:

@@ -242,7 +242,7 @@ func (r *remote) ClocksAt(moment time.Time) (read func() (subject.Sample, error)
 }
 
 // Blocked is not asked over and over from here: see Watch.
-func (r *remote) Blocked() map[string]int { return nil }
+func (r *remote) Blocked() []subject.Blocked { return nil }
 
 // Watch has the worker look.
 func (r *remote) Watch() (stop func() trial.Waits) {

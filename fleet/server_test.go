@@ -29,6 +29,7 @@ type fakeServer struct {
 	setup trial.Setup
 	ended chan struct{}
 	once  sync.Once
+	looks chan struct{} // each at what threads wait for, after which there is another
 
 	mu     sync.Mutex
 	err    error
@@ -36,7 +37,6 @@ type fakeServer struct {
 }
 
 func (s *fakeServer) Sample() (subject.Sample, error) { return subject.Sample{CPU: time.Second}, nil }
-func (s *fakeServer) Blocked() map[string]int         { return map[string]int{"fsync": 2} }
 func (s *fakeServer) Done() <-chan struct{}           { return s.ended }
 func (s *fakeServer) Addrs() map[string]string        { return map[string]string{"": "127.0.0.1:80"} }
 func (s *fakeServer) Counters(events ...perf.Event) (trial.Counters, error) {
@@ -52,6 +52,14 @@ func (s *fakeServer) Clocks() (subject.Sample, error) {
 	defer s.mu.Unlock()
 	s.clocks = append(s.clocks, time.Now())
 	return subject.Sample{CPU: time.Duration(len(s.clocks)) * time.Second}, nil
+}
+
+func (s *fakeServer) Blocked() []subject.Blocked {
+	select {
+	case s.looks <- struct{}{}:
+	default: // nobody waits for it
+	}
+	return []subject.Blocked{{Call: "fsync"}}
 }
 
 func (s *fakeServer) Err() error {
@@ -101,7 +109,7 @@ func offer(t *testing.T, at Address, worker string, subjects ...string) (started
 				return nil, failure.With(errors.New("server broken: not ready: exit status 2; end of its stderr:\n\tno such flag"),
 					failure.Failure{Server: "broken", Kind: failure.Exited, Cause: "not ready: exit status 2", LastWords: []string{"no such flag"}})
 			}
-			server := &fakeServer{setup: s, ended: make(chan struct{})}
+			server := &fakeServer{setup: s, ended: make(chan struct{}), looks: make(chan struct{})}
 			started <- server
 			return server, nil
 		}
@@ -153,8 +161,10 @@ func TestServerElsewhere(t *testing.T) {
 		t.Errorf("read %v too early, with clocks known to ±%v", early, bound)
 	}
 	stop := far.Watch()
-	if waits := stop(); waits.Blocked == nil {
-		t.Error("nobody looked what it waits for")
+	<-fake.looks
+	<-fake.looks // the first one has ended
+	if waits := stop(); len(waits.Blocked) != 1 || waits.Blocked[0].Call != "fsync" {
+		t.Errorf("it waits for %+v", waits.Blocked)
 	}
 	counters, err := server.Counters(perf.Instructions)
 	if err == nil {

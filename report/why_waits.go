@@ -19,7 +19,7 @@ const mostWaits = 5
 func (v *view) waits(d *trial.Diagnosis, e why.Explanation) {
 	t, times := table{columns: []string{"", ""}}, waitTimes(e)
 	for _, b := range e.Blocked {
-		t.rows = append(t.rows, []string{times.Signed(b.Value), "threads waiting: " + b.Name})
+		t.rows = append(t.rows, []string{times.Signed(b.Value), "threads waiting: " + blockedName(b)})
 	}
 	shown := e.Waits[:min(len(e.Waits), mostWaits)]
 	for _, w := range shown {
@@ -34,6 +34,15 @@ func (v *view) waits(d *trial.Diagnosis, e why.Explanation) {
 			v.lead("%s", words)
 		}
 	}
+}
+
+// blockedName says in which system call threads wait, and in which of the program's own functions.
+func blockedName(r why.Row) string {
+	name := plain.Line(r.Name)
+	if len(r.Functions) > 0 {
+		name += " in " + mostlyIn(r)
+	}
+	return name
 }
 
 // unlikeProcessors says that one of the two may run fewer goroutines at once; "" where neither may, nobody

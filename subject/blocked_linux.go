@@ -23,35 +23,46 @@ var waitingCalls = map[int]string{
 	unix.SYS_GETRANDOM: "getrandom", unix.SYS_SCHED_YIELD: "sched_yield",
 }
 
-// blocked returns how many of the threads that a census saw wait in each of waitingCalls, by
-// its name.
-func (c census) blocked() map[string]int {
-	found := map[string]int{}
+// blocked returns the threads that a census saw which wait in one of waitingCalls, or for a lock.
+func (c census) blocked() (found []Blocked) {
 	for _, t := range c.threads {
-		call, args := callOf(t[0], t[1])
-		if name, ok := waitingCalls[call]; ok {
-			found[name]++
-		} else if call == unix.SYS_FUTEX && forLock(args) {
-			found["futex (lock)"]++
+		b, line := Blocked{PID: t[0]}, callOf(t[0], t[1])
+		fields := strings.Fields(line)
+		if len(fields) != 9 { // a number, six arguments, stack and instruction
+			continue
+		}
+		call, err := strconv.Atoi(fields[0])
+		if b.Call = waitingCalls[call]; call == unix.SYS_FUTEX && forLock(fields[1:]) {
+			b.Call = "futex (lock)"
+		}
+		if err == nil && b.Call != "" {
+			b.Pointer, _ = strconv.ParseUint(fields[7], 0, 64)
+			b.Instruction, _ = strconv.ParseUint(fields[8], 0, 64)
+			if stack := memoryOf(b.PID, b.Pointer); callOf(t[0], t[1]) == line { // the stack is the one that it had
+				b.Stack = stack
+			}
+			found = append(found, b)
 		}
 	}
 	return found
 }
 
-// callOf returns the number of the system call that a thread waits in and its arguments, as its file has
-// them (proc_pid_syscall(5)); −1: it runs, waits outside a call, has ended, or must not be looked
-// into.
-func callOf(pid, thread int) (call int, args []string) {
+// callOf returns the system call that a thread waits in, as its file has it (proc_pid_syscall(5)): its number, its arguments and
+// where it was called. It has something else if the thread runs, waits outside a call, has ended, or must not be looked into.
+func callOf(pid, thread int) string {
 	text, _ := readProc("/proc/%d/task/%d/syscall", pid, thread)
-	fields := strings.Fields(text)
-	if len(fields) == 0 {
-		return -1, nil
-	}
-	call, err := strconv.Atoi(fields[0])
+	return text
+}
+
+// memoryOf returns what a process has from an address on, up to 8 KiB; nil: it cannot be read.
+func memoryOf(pid int, address uint64) []byte {
+	memory := make([]byte, 8<<10)
+	n, err := unix.ProcessVMReadv(pid, []unix.Iovec{{Base: &memory[0], Len: uint64(len(memory))}},
+		[]unix.RemoteIovec{{Base: uintptr(address), Len: len(memory)}}, 0)
 	if err != nil {
-		return -1, nil // it says "running"
+		return nil
 	}
-	return call, fields[1:]
+	return memory[:n]
 }
 
 // forLock reports whether the arguments of a futex are of those who wait for a lock of glibc

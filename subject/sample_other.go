@@ -21,4 +21,4 @@ func threadsOf(int, *container) ([]int, error) { return nil, errors.ErrUnsupport
 
 func (census) longestWait() time.Duration { return 0 }
 
-func (census) blocked() map[string]int { return nil }
+func (census) blocked() []Blocked { return nil }

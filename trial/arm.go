@@ -91,8 +91,8 @@ type Live struct {
 type Sampler interface {
 	Sample() (subject.Sample, error)
 	Clocks() (subject.Sample, error)
-	// Blocked is how many threads wait in each system call; it sees what Clocks sees.
-	Blocked() map[string]int
+	// Blocked are the threads that wait in system calls; it sees what Clocks sees.
+	Blocked() []subject.Blocked
 }
 
 // A Far is a Sampler of another machine, which by its own clock does what cannot wait for a message.

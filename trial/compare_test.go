@@ -316,7 +316,7 @@ type mortal struct{ done chan struct{} }
 
 func (m *mortal) Sample() (subject.Sample, error) { return subject.Sample{}, nil }
 func (m *mortal) Clocks() (subject.Sample, error) { return subject.Sample{}, nil }
-func (m *mortal) Blocked() map[string]int         { return nil }
+func (m *mortal) Blocked() []subject.Blocked      { return nil }
 func (m *mortal) Done() <-chan struct{}           { return m.done }
 func (m *mortal) Err() error                      { return errDied }
 

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"contend/failure"
@@ -256,7 +255,7 @@ func (l *Live) sample(ctx context.Context, s *load.Session, plan load.Plan, reso
 	if err = errors.Join(err, l.profiler.Start()); err != nil {
 		return Cell{}, p, err
 	}
-	watched := watch(server)
+	watched := watch(server, resolver)
 	cell, err = l.Drive(ctx, s, plan)
 	waits := watched()
 	after, sampled := server.Sample()
@@ -276,10 +275,9 @@ func (l *Live) sample(ctx context.Context, s *load.Session, plan load.Plan, reso
 	if plan.Pacer == nil {
 		p.Response = time.Duration(cell.Response.Count()) * cell.Response.Mean()
 	}
-	for call, threads := range waits.Blocked {
-		p.Blocked = append(p.Blocked, why.Blocked{Call: call, Time: time.Duration(threads * float64(cell.Duration))})
+	for _, b := range waits.Blocked {
+		p.AddBlocked(b.Call, b.Frames, time.Duration(b.Threads*float64(cell.Duration)), own)
 	}
-	slices.SortFunc(p.Blocked, func(a, b why.Blocked) int { return strings.Compare(a.Call, b.Call) })
 	return cell, p, nil
 }
 

@@ -25,14 +25,14 @@ import (
 type working struct {
 	answers *atomic.Int64
 	each    time.Duration
-	blocked map[string]int
+	blocked []subject.Blocked
 }
 
 func (w working) Sample() (subject.Sample, error) {
 	return subject.Sample{CPU: time.Duration(w.answers.Load()) * w.each}, nil
 }
 func (w working) Clocks() (subject.Sample, error) { return w.Sample() }
-func (w working) Blocked() map[string]int         { return w.blocked }
+func (w working) Blocked() []subject.Blocked      { return w.blocked }
 func (w working) Done() <-chan struct{}           { return nil }
 func (w working) Err() error                      { return nil }
 
@@ -61,7 +61,7 @@ func (s *sampling) Close() error { s.opened.Add(-1); return nil }
 // workingArm answers after a time, works during each of it, and slows down while it is sampled.
 func workingArm(name string, after, each time.Duration, opened *atomic.Int64, change func(*Live)) Arm {
 	return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) {
-		w := working{new(atomic.Int64), each, map[string]int{"fsync": int(after / time.Millisecond / 10)}}
+		w := working{new(atomic.Int64), each, slices.Repeat([]subject.Blocked{{Call: "fsync"}}, int(after/time.Millisecond/10))}
 		slower := time.Duration(0)
 		live := &Live{Address: name, Subject: w, Target: load.Func(func(context.Context) (load.Outcome, error) {
 			time.Sleep(after + slower)
@@ -354,7 +354,7 @@ type slowToLook struct {
 	looks *atomic.Int64
 }
 
-func (s slowToLook) Blocked() map[string]int {
+func (s slowToLook) Blocked() []subject.Blocked {
 	time.Sleep(40 * time.Millisecond)
 	s.looks.Add(1)
 	return nil
@@ -364,7 +364,7 @@ func (s slowToLook) Blocked() map[string]int {
 func TestLooksRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := slowToLook{looks: new(atomic.Int64)}
-		stop := watchBlocked(s)
+		stop := watchBlocked(s, new(symbol.Resolver))
 		time.Sleep(time.Second)
 		stop()
 		if n := s.looks.Load(); n != 2 {

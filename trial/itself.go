@@ -23,7 +23,7 @@ func (i itself) Sample() (subject.Sample, error) {
 func (i itself) Clocks() (subject.Sample, error) { return i.Sample() }
 
 // Blocked sees nothing: in which system calls a Go program's threads wait is chance.
-func (itself) Blocked() map[string]int { return nil }
+func (itself) Blocked() []subject.Blocked { return nil }
 
 // isLocal reports whether the arm's work is done in this process.
 func (l *Live) isLocal() bool {

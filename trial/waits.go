@@ -1,10 +1,14 @@
 package trial
 
 import (
+	"fmt"
 	"os"
 	"time"
 
 	"contend/internal/cpu"
+	"contend/internal/perf"
+	"contend/subject"
+	"contend/why/symbol"
 )
 
 const (
@@ -14,39 +18,49 @@ const (
 	// lookRest is how often a look's own time passes at least until the next: of thousands of
 	// threads it would take a core.
 	lookRest = 20
+	// mostPlaces bounds the places that are distinguished: each is kept with its functions.
+	mostPlaces = 1000
 )
+
+// A Blocked is a place at which threads wait in a system call.
+type Blocked struct {
+	Call string `json:"call"`
+	// Frames are the functions that called it, the innermost first; none: they are not known.
+	Frames []symbol.Frame `json:"frames,omitempty"`
+	// Threads is how many waited there, on average.
+	Threads float64 `json:"threads"`
+}
 
 // Waits are what threads waited for over a stretch of time.
 type Waits struct {
-	// Blocked is how many threads of a server waited on average in each system call.
-	Blocked map[string]float64 `json:"blocked"`
+	Blocked []Blocked `json:"blocked"`
 	// MemoryPressure and DiskPressure are how long some thread of its machine waited for memory or a disk.
 	MemoryPressure time.Duration `json:"memory_pressure_ns"`
 	DiskPressure   time.Duration `json:"disk_pressure_ns"`
 }
 
 // watch looks what the threads of a server wait for until the returned function is called.
-func watch(server Sampler) (stop func() Waits) {
+func watch(server Sampler, resolver *symbol.Resolver) (stop func() Waits) {
 	if far, ok := server.(Far); ok {
 		return far.Watch()
 	}
-	return Watch(server)
+	return Watch(server, resolver)
 }
 
-// Watch looks what the threads of a server of this machine wait for until the returned function is called.
-func Watch(server Sampler) (stop func() Waits) {
+// Watch looks what the threads of a server of this machine wait for until the returned function is called. Until then
+// nobody else may use the resolver.
+func Watch(server Sampler, resolver *symbol.Resolver) (stop func() Waits) {
 	root := os.DirFS("/")
 	memory, disk := cpu.Pressure(root, "memory"), cpu.Pressure(root, "io")
-	blocked := watchBlocked(server)
+	blocked := watchBlocked(server, resolver)
 	return func() Waits {
 		return Waits{blocked(), max(0, cpu.Pressure(root, "memory")-memory), max(0, cpu.Pressure(root, "io")-disk)}
 	}
 }
 
-// watchBlocked looks what the threads of a server wait in until the returned function is called, which
-// returns how many threads on average waited in each system call.
-func watchBlocked(server Sampler) (stop func() map[string]float64) {
-	sums, looks := map[string]float64{}, 0.0
+// watchBlocked looks what the threads of a server wait in until the returned function is called.
+func watchBlocked(server Sampler, resolver *symbol.Resolver) (stop func() []Blocked) {
+	seen, looks := places{resolver: resolver, began: time.Now(), maps: map[int][]perf.Map{}, index: map[string]int{}}, 0.0
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -60,18 +74,59 @@ func watchBlocked(server Sampler) (stop func() map[string]float64) {
 			}
 			looks++
 			began := time.Now()
-			for call, threads := range server.Blocked() {
-				sums[call] += float64(threads)
+			for _, b := range server.Blocked() {
+				seen.add(b)
 			}
 			timer.Reset(max(lookEvery, lookRest*time.Since(began)))
 		}
 	}()
-	return func() map[string]float64 {
+	return func() []Blocked {
 		close(done)
 		<-ended
-		for call := range sums {
-			sums[call] /= looks
+		for i := range seen.list {
+			seen.list[i].Threads /= looks
 		}
-		return sums
+		return seen.list
 	}
+}
+
+// places are where threads were seen to wait.
+type places struct {
+	resolver *symbol.Resolver
+	began    time.Time
+	maps     map[int][]perf.Map // by process
+	index    map[string]int     // in the list, by system call and addresses
+	list     []Blocked          // Threads are sums over looks
+}
+
+// add counts a thread, with the functions that its stack shows.
+func (p *places) add(b subject.Blocked) {
+	maps, known := p.maps[b.PID]
+	if !known {
+		maps = perf.Executable(b.PID)
+		p.maps[b.PID] = maps
+	}
+	var addresses []uint64
+	if b.Stack != nil && len(p.list) < mostPlaces {
+		addresses = p.resolver.Callers(maps, b.Instruction, b.Pointer, b.Stack, p.began)
+	}
+	key := fmt.Sprint(b.Call, b.PID, addresses)
+	i, known := p.index[key]
+	if !known {
+		i = len(p.list)
+		p.index[key] = i
+		p.list = append(p.list, Blocked{Call: b.Call, Frames: p.frames(b.PID, maps, addresses)})
+	}
+	p.list[i].Threads++
+}
+
+// frames are the functions at addresses, the first one that of an instruction, the others those of callers.
+func (p *places) frames(pid int, maps []perf.Map, addresses []uint64) (frames []symbol.Frame) {
+	for i := range addresses {
+		addresses[i] -= uint64(min(i, 1)) // the call, not where it goes on
+	}
+	for _, found := range p.resolver.Frames(pid, maps, addresses, p.began) {
+		frames = append(frames, found...)
+	}
+	return frames
 }

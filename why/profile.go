@@ -215,11 +215,7 @@ func (p *Profile) Add(q Profile) {
 	p.Response += q.Response
 	p.OffCPU.add(q.OffCPU)
 	for _, b := range q.Blocked {
-		if i := slices.IndexFunc(p.Blocked, func(known Blocked) bool { return known.Call == b.Call }); i >= 0 {
-			p.Blocked[i].Time += b.Time
-		} else {
-			p.Blocked = append(p.Blocked, b)
-		}
+		p.addBlocked(b)
 	}
 	spentOn, functions := map[Work]time.Duration{}, map[Function]time.Duration{}
 	for _, w := range slices.Concat(p.Work, q.Work) {
@@ -238,6 +234,24 @@ func (p *Profile) Add(q Profile) {
 		p.Functions = append(p.Functions, f)
 	}
 	p.sort()
+}
+
+// AddBlocked adds that threads waited in a system call, which the functions of frames called, the innermost first. What own
+// is for is in NewProfile.
+func (p *Profile) AddBlocked(call string, frames []symbol.Frame, time time.Duration, own *regexp.Regexp) {
+	b := Blocked{Call: call, Time: time}
+	if i := slices.IndexFunc(frames, func(f symbol.Frame) bool { return originOf(f, own) == Own }); i >= 0 {
+		b.Function = frames[i].String()
+	}
+	p.addBlocked(b)
+}
+
+func (p *Profile) addBlocked(b Blocked) {
+	if i := slices.IndexFunc(p.Blocked, func(known Blocked) bool { return known.Call == b.Call && known.Function == b.Function }); i >= 0 {
+		p.Blocked[i].Time += b.Time
+	} else {
+		p.Blocked = append(p.Blocked, b)
+	}
 }
 
 // sort puts the largest first, and leaves out functions and packages that are too small.

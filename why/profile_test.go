@@ -91,12 +91,12 @@ func TestNewProfile(t *testing.T) {
 }
 
 func TestProfilesAddUp(t *testing.T) {
-	p := Profile{Arm: "A", Operations: 1, CPU: 3, Samples: 4, Lost: 1, Response: 5, Blocked: []Blocked{{"fsync", 6}}, OffCPU: OffCPU{1, perf.Activity{VoluntarySwitches: 2, InvoluntarySwitches: 3, MinorFaults: 4, MajorFaults: 5}, 6, 7, 8},
+	p := Profile{Arm: "A", Operations: 1, CPU: 3, Samples: 4, Lost: 1, Response: 5, Blocked: []Blocked{{Call: "fsync", Time: 6}}, OffCPU: OffCPU{1, perf.Activity{VoluntarySwitches: 2, InvoluntarySwitches: 3, MinorFaults: 4, MajorFaults: 5}, 6, 7, 8},
 		Work: []Work{{"", "f", 2}, {"locks", "g", 1}}, Functions: []Function{{Name: "f", Time: 2}}, Packages: []Package{{"main", 3, 1}}}
-	p.Add(Profile{Operations: 10, CPU: 30, Samples: 40, Lost: 10, Response: 50, Blocked: []Blocked{{"fsync", 60}, {"flock", 7}}, OffCPU: OffCPU{10, perf.Activity{VoluntarySwitches: 20, InvoluntarySwitches: 30, MinorFaults: 40, MajorFaults: 50}, 60, 70, 80},
+	p.Add(Profile{Operations: 10, CPU: 30, Samples: 40, Lost: 10, Response: 50, Blocked: []Blocked{{Call: "fsync", Time: 60}, {Call: "flock", Time: 7}}, OffCPU: OffCPU{10, perf.Activity{VoluntarySwitches: 20, InvoluntarySwitches: 30, MinorFaults: 40, MajorFaults: 50}, 60, 70, 80},
 		Work: []Work{{"locks", "g", 10}, {"", "h", 20}}, Functions: []Function{{Name: "h", Time: 20}, {Name: "f", Time: 1}},
 		Packages: []Package{{"runtime", 40, 2}, {"main", 30, 10}}})
-	want := Profile{Arm: "A", Operations: 11, CPU: 33, Samples: 44, Lost: 11, Response: 55, Blocked: []Blocked{{"fsync", 66}, {"flock", 7}}, OffCPU: OffCPU{11, perf.Activity{VoluntarySwitches: 22, InvoluntarySwitches: 33, MinorFaults: 44, MajorFaults: 55}, 66, 77, 88},
+	want := Profile{Arm: "A", Operations: 11, CPU: 33, Samples: 44, Lost: 11, Response: 55, Blocked: []Blocked{{Call: "fsync", Time: 66}, {Call: "flock", Time: 7}}, OffCPU: OffCPU{11, perf.Activity{VoluntarySwitches: 22, InvoluntarySwitches: 33, MinorFaults: 44, MajorFaults: 55}, 66, 77, 88},
 		Work: []Work{{"", "h", 20}, {"locks", "g", 11}, {"", "f", 2}}, Functions: []Function{{Name: "h", Time: 20}, {Name: "f", Time: 3}},
 		Packages: []Package{{"runtime", 40, 2}, {"main", 33, 11}}}
 	if !reflect.DeepEqual(p, want) {

@@ -135,7 +135,28 @@ const lockCall = "futex (lock)"
 // or fewer also have to wait at the same time, as with waitings.
 func blocking(pairs []pair, confidence float64) []Row {
 	crowds := differing(rows(pairs, Profile.threads, Profile.callers, confidence))
-	return slices.DeleteFunc(differing(rows(pairs, Profile.blocked, Profile.response, confidence)), func(r Row) bool {
+	longer := slices.DeleteFunc(differing(rows(pairs, Profile.blocked, Profile.response, confidence)), func(r Row) bool {
 		return r.Name == lockCall && !slices.ContainsFunc(crowds, func(c Row) bool { return c.Name == lockCall && c.Value*r.Value > 0 })
 	})
+	for i := range longer {
+		longer[i].Functions = blockedIn(pairs, longer[i])
+	}
+	return longer
+}
+
+// blockedIn are the functions of the program's own in which a quarter or more each of the difference of a system call is.
+func blockedIn(pairs []pair, r Row) []string {
+	grown, all := map[string]float64{}, 0.0
+	for _, p := range pairs {
+		for side, sign := range []float64{-1, 1} {
+			for _, b := range p[side].Blocked {
+				if b.Call == r.Name {
+					more := math.Copysign(p[side].perOp(b.Time), sign*r.Value)
+					grown[b.Function] += more
+					all += more
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(mostGrown(grown), func(name string) bool { return grown[name] < leastCallee*all })
 }

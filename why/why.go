@@ -81,8 +81,10 @@ type Work struct {
 
 // Blocked is how long threads waited in a system call.
 type Blocked struct {
-	Call string        `json:"system_call"`
-	Time time.Duration `json:"time_ns"`
+	Call string `json:"system_call"`
+	// Function is the one of the program's own that called it; "": it is not known.
+	Function string        `json:"function,omitempty"`
+	Time     time.Duration `json:"time_ns"`
 }
 
 // key is the same for equal work, however long it took.
@@ -101,7 +103,8 @@ type Explanation struct {
 	CPU Row
 	// Wait is the response time that CPU time does not explain; see waited.
 	Wait Row
-	// Blocked are the system calls in which threads wait for clearly different times.
+	// Blocked are the system calls in which threads wait for clearly different times, and the functions of the program's
+	// own that most of the difference is in.
 	Blocked []Row
 	// Waits are the places where more goroutines of the arm that waits longer wait, of the Places
 	// that were examined; none: goroutines were not traced.

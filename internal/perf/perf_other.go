@@ -35,3 +35,6 @@ func ownThreads() ([]int, error) { return nil, errors.ErrUnsupported }
 
 // EverySystemCall returns an error: only Linux shows them.
 func EverySystemCall() ([]Event, error) { return nil, errors.ErrUnsupported }
+
+// Executable returns nothing: only Linux shows it.
+func Executable(int) []Map { return nil }

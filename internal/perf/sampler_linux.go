@@ -239,7 +239,7 @@ func (r *reader) round(until uint64) {
 
 // look returns the mappings of a process, and a time at which it had them.
 func look(pid int) ([]Map, uint64) {
-	maps := executable(pid)
+	maps := Executable(pid)
 	return maps, now()
 }
 

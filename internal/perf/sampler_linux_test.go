@@ -102,7 +102,7 @@ func name(p Process, address uint64) string {
 		if address < m.Start || m.End <= address || m.Path != self || m.PID != p.PID {
 			continue
 		}
-		for _, own := range executable(os.Getpid()) {
+		for _, own := range Executable(os.Getpid()) {
 			if own.Inode == m.Inode && own.Offset <= address-m.Start+m.Offset && address-m.Start+m.Offset < own.Offset+(own.End-own.Start) {
 				function := runtime.FuncForPC(uintptr(address - m.Start + m.Offset - own.Offset + own.Start)).Name()
 				return strings.TrimPrefix(function, "contend/internal/perf.")

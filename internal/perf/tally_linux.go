@@ -183,8 +183,8 @@ func (t *tally) result() *Samples {
 	return &s
 }
 
-// executable returns the executable mappings of a process, none if it has ended.
-func executable(pid int) []Map {
+// Executable returns the executable mappings of a process, none if it has ended.
+func Executable(pid int) []Map {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
 		return nil
@@ -197,6 +197,7 @@ func executable(pid int) []Map {
 	for _, m := range all {
 		if m.Perms.Execute {
 			maps = append(maps, Map{
+				PID:   pid,
 				Start: uint64(m.StartAddr), End: uint64(m.EndAddr), Offset: uint64(m.Offset), Path: m.Pathname,
 				Major: unix.Major(m.Dev), Minor: unix.Minor(m.Dev), Inode: m.Inode,
 			})

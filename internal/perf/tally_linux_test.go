@@ -272,7 +272,7 @@ const ringSize = 256
 // Only what can be executed is a Map.
 func TestExecutable(t *testing.T) {
 	var holding []string
-	for _, m := range executable(os.Getpid()) {
+	for _, m := range Executable(os.Getpid()) {
 		if at := uint64(reflect.ValueOf(burn).Pointer()); m.Start <= at && at < m.End {
 			holding = append(holding, m.Path)
 		}
@@ -283,7 +283,7 @@ func TestExecutable(t *testing.T) {
 	if want := []string{must(os.Executable())}; !slices.Equal(holding, want) {
 		t.Errorf("a function lies in %q, want %q", holding, want)
 	}
-	if maps := executable(-1); maps != nil {
+	if maps := Executable(-1); maps != nil {
 		t.Errorf("of nobody: %v", maps)
 	}
 }

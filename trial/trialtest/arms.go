@@ -65,6 +65,6 @@ type process struct{}
 
 func (process) Sample() (s subject.Sample, err error) { return s, nil }
 func (process) Clocks() (s subject.Sample, err error) { return s, nil }
-func (process) Blocked() map[string]int               { return nil }
+func (process) Blocked() []subject.Blocked            { return nil }
 func (process) Done() <-chan struct{}                 { return nil }
 func (process) Err() error                            { return nil }

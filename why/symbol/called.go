@@ -2,7 +2,6 @@ package symbol
 
 import (
 	"encoding/binary"
-	"slices"
 	"time"
 
 	"contend/internal/perf"
@@ -24,18 +23,7 @@ func (r *Resolver) Called(pid int, maps []perf.Map, returns []Return, since time
 		return called
 	}
 	defer memory.Close()
-	shown := map[mappedFile]*module{}
-	find := func(address uint64) (*module, uint64) {
-		at := slices.IndexFunc(maps, func(m perf.Map) bool { return m.Start <= address && address < m.End })
-		if at < 0 {
-			return nil, 0
-		}
-		m := r.module(maps[at], shown, since)
-		if !m.isCode() {
-			return nil, 0
-		}
-		return m, m.virtual(address - maps[at].Start + maps[at].Offset)
-	}
+	find := r.finder(maps, since)
 	for i, one := range returns {
 		const direct, indirect = 0xe8, 0xff
 		code := make([]byte, 6)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/go-delve/delve/pkg/dwarf/frame"
 )
 
 // Where the test's own ELF files have their code: at this offset, mapped to this address.
@@ -349,15 +351,17 @@ func FuzzModule(f *testing.F) {
 	f.Add(image(0, symbolTable(elf.SHT_SYMTAB, sym{"f", elf.STB_LOCAL, elf.STT_FUNC, 1, 0x20, 0x40})...), uint64(codeOffset+0x20))
 	f.Add(image(0, append(symbolTable(elf.SHT_DYNSYM, sym{"f", elf.STB_GLOBAL, elf.STT_FUNC, 1, 0x20, 0}), buildNote("id"))...), uint64(0))
 	f.Add(goImage(codeAddr+0x40, goTable("main.main", "_rt0_amd64_linux")), uint64(codeOffset))
+	f.Add(image(0, unwound(4, frame.DW_CFA_def_cfa_offset, 16)), uint64(codeOffset+4))
 	f.Fuzz(func(t *testing.T, data []byte, offset uint64) {
 		m := readModule(bytes.NewReader(data), noDebug)
 		for _, at := range []uint64{offset, codeOffset, codeOffset + 0x20} {
-			for _, frame := range m.frames(at, Frame{}) {
-				checkPrintable(t, frame.Function)
-				checkPrintable(t, frame.Package)
-				checkPrintable(t, frame.File)
-				if frame.Line < 0 {
-					t.Errorf("line %d", frame.Line)
+			rulesAt(m.unwound, m.virtual(at))
+			for _, f := range m.frames(at, Frame{}) {
+				checkPrintable(t, f.Function)
+				checkPrintable(t, f.Package)
+				checkPrintable(t, f.File)
+				if f.Line < 0 {
+					t.Errorf("line %d", f.Line)
 				}
 			}
 		}

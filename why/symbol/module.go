@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/go-delve/delve/pkg/dwarf/frame"
 )
 
 // No more than this is read of a file. There are programs that large: the table of
@@ -26,6 +28,7 @@ type module struct {
 	symbols *names           // nil: none
 	calls   *calls           // nil: not known
 	plt     []*elf.Section   // jumps to the functions of other libraries
+	unwound frame.FrameDescriptionEntries
 }
 
 // readModule reads an ELF file, and leaves out what it cannot make out. debug opens
@@ -51,6 +54,7 @@ func readModule(r io.ReaderAt, debug func(id string) (*os.File, error)) *module 
 	if m.golang == nil {
 		m.calls = readCalls(f)
 	}
+	m.unwound = readUnwound(f, m.golang != nil)
 	if id := buildID(f); m.symbols == nil && id != "" {
 		m.symbols, m.calls = readDebug(id, debug)
 	}
@@ -67,6 +71,7 @@ func (m *module) size() int64 {
 		spanSize = 48      // with its layer
 		madeSize = 64      // of an inlined call, with its name
 		goSize   = 512     // of a function of Go, with its part of the table
+		unwound  = 256     // of a function whose callers can be found
 	)
 	n := int64(least)
 	if m.symbols != nil {
@@ -78,7 +83,7 @@ func (m *module) size() int64 {
 	if m.golang != nil {
 		n += goSize * int64(len(m.golang.Funcs))
 	}
-	return n
+	return n + unwound*int64(len(m.unwound))
 }
 
 // isCode says that the file can be mapped to be executed.

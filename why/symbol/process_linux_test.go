@@ -116,6 +116,25 @@ func (c child) framesBy(r *Resolver) map[string]Frame {
 	return named
 }
 
+// waitsInMain reports whether a thread waits in a system call that main.main has made.
+func (c child) waitsInMain() bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", c.Process.Pid))
+	return slices.ContainsFunc(threads, func(path string) bool {
+		text, _ := os.ReadFile(path)
+		fields := strings.Fields(string(text))
+		if len(fields) != 9 {
+			return false
+		}
+		pointer, _ := strconv.ParseUint(fields[7], 0, 64)
+		instruction, _ := strconv.ParseUint(fields[8], 0, 64)
+		r := new(Resolver)
+		memory := make([]byte, 8<<10)
+		n, _ := unix.ProcessVMReadv(c.Process.Pid, []unix.Iovec{{Base: &memory[0], Len: uint64(len(memory))}}, []unix.RemoteIovec{{Base: uintptr(pointer), Len: len(memory)}}, 0)
+		addresses := r.Callers(c.maps, instruction, pointer, memory[:max(0, n)], time.Time{})
+		return slices.ContainsFunc(slices.Concat(r.Frames(c.Process.Pid, c.maps, addresses, time.Time{})...), func(f Frame) bool { return f.Function == "main.main" })
+	})
+}
+
 // build builds testdata/positions.
 func build(t *testing.T, cgo string, flags ...string) string {
 	t.Helper()
@@ -168,6 +187,9 @@ func TestGoPrograms(t *testing.T) {
 			}
 			if len(got) < 5 {
 				t.Errorf("the program told of %d functions only", len(got))
+			}
+			if runtime.GOARCH == "amd64" && !strings.Contains(strings.Join(tt.flags, " "), "-s -w") {
+				testenv.Eventually(t, "main.main waits for input", c.waitsInMain)
 			}
 		})
 	}
