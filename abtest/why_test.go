@@ -49,7 +49,7 @@ func TestFailureSaysWhy(t *testing.T) {
 
 func saysWhy(t *testing.T, sample func() (sampler, error)) {
 	defer func(usual time.Duration) { sampledBlock = usual }(sampledBlock)
-	sampledBlock = 50 * time.Millisecond // nearly all is the hash
+	sampledBlock = 25 * time.Millisecond // nearly all is the hash
 	page := make([]byte, 4096)
 	hash := func(n int) {
 		work(n)
@@ -79,6 +79,8 @@ func TestFailureSaysWhyNot(t *testing.T) {
 		t.Skip(err) // of this test itself
 	}
 	defer pprof.StopCPUProfile()
+	defer func(usual time.Duration) { sampledBlock = usual }(sampledBlock)
+	sampledBlock = 5 * time.Millisecond
 	refused := &perf.UnavailableError{Event: perf.CPUTime, Reason: "it is not allowed", Advice: "allow it"}
 	for _, c := range []struct {
 		name   string

@@ -30,11 +30,10 @@ func TestBeyondMayBeAskedAgain(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	const series, answers, share = 1000, 2000, 0.05
 	for _, tt := range []struct {
-		chance      float64
-		side        int
-		least, most int // of series that end there
-	}{{share, 1, 0, 35}, {share, -1, 0, 35}, {share / 2, -1, 970, series}, {share / 2, 1, 0, 5}, {2 * share, 1, 990, series}, {2 * share, -1, 0, 5}} {
-		ended := 0
+		chance       float64
+		below, above [2]int // at least and at most so many series end there
+	}{{share, [2]int{0, 35}, [2]int{0, 35}}, {share / 2, [2]int{970, series}, [2]int{0, 5}}, {2 * share, [2]int{0, 5}, [2]int{990, series}}} {
+		ended := map[int]int{} // by side
 		for range series {
 			k, side := 0.0, 0
 			for n := 1.0; n <= answers && side == 0; n++ {
@@ -43,12 +42,12 @@ func TestBeyondMayBeAskedAgain(t *testing.T) {
 				}
 				side = Beyond(k, n, share, 0.05)
 			}
-			if side == tt.side {
-				ended++
-			}
+			ended[side]++
 		}
-		if ended < tt.least || ended > tt.most {
-			t.Errorf("chance %g: %d of %d series end at %d, want %d to %d", tt.chance, ended, series, tt.side, tt.least, tt.most)
+		for side, want := range map[int][2]int{-1: tt.below, 1: tt.above} {
+			if n := ended[side]; n < want[0] || n > want[1] {
+				t.Errorf("chance %g: %d of %d series end at %d, want %d to %d", tt.chance, n, series, side, want[0], want[1])
+			}
 		}
 	}
 }

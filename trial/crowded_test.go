@@ -123,7 +123,7 @@ func TestWrongAnswersComeBeforeOthers(t *testing.T) {
 // most 5 of 100 comparisons name a faster one. If the worst comes in every round to the same side, that
 // is the bound itself: there the interval ends at 1 without noise, and misses it in 2.5 of 100.
 func TestEqualServersWithOthers(t *testing.T) {
-	comparisons, rounds := map[bool]int{false: 400, true: 50}[testenv.Race], 12 // arithmetic in one goroutine
+	comparisons, rounds := map[bool]int{false: 200, true: 50}[testenv.Race], 12 // arithmetic in one goroutine
 	for name, worst := range map[string]bool{"by chance": false, "the worst": true} {
 		random := rand.New(rand.NewPCG(1, 2))
 		wrong := 0
@@ -143,7 +143,7 @@ func TestEqualServersWithOthers(t *testing.T) {
 				wrong++
 			}
 		}
-		// 5% of 400 are 20; by chance up to 20 + 3·√(400·0.05·0.95) = 33.
+		// 5% of 200 are 10; by chance up to 10 + 3·√(200·0.05·0.95) = 19.
 		if n := float64(comparisons); float64(wrong) > 0.05*n+3*math.Sqrt(n*0.05*0.95) {
 			t.Errorf("%s: %d of %d comparisons of equal servers name a faster one", name, wrong, comparisons)
 		}

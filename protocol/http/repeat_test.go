@@ -5,13 +5,13 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/net/http2"
 
 	"contend/errkind"
 	"contend/finding"
 	"contend/h2"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
 	"contend/protocol/wire/wiretest"
@@ -42,7 +42,7 @@ func TestAServerThatLeavesCostsNoRequest(t *testing.T) {
 	for _, requests := range [][]Request{nil, {{Name: "a", Weight: 2}, {Name: "b"}}} {
 		for _, connections := range []int{0, 1, 4} {
 			c := Config{URL: url, HTTP2: true, Connections: connections, Requests: requests}
-			r := runLoop(t, c, load.Plan{VUs: 20, Iterations: 900, Timeout: 10 * time.Second})
+			r := runLoop(t, c, load.Plan{VUs: 20, Iterations: 900, Timeout: testenv.Patience})
 			if r.Completed != 900 || r.Planned != 900 {
 				t.Errorf("%d connections: completed %d of %d, errors %v %v", connections, r.Completed, r.Planned, r.Errored, r.Examples)
 			}
@@ -62,7 +62,7 @@ func TestAServerThatLeavesCostsNoRequest(t *testing.T) {
 // A server that never processes anything gets the request so often, and not more.
 func TestARequestIsRepeatedTwice(t *testing.T) {
 	url := "http://" + wiretest.Listen(t, leaving(0, false))
-	r := runLoop(t, Config{URL: url, HTTP2: true}, load.Plan{VUs: 2, Iterations: 10, Timeout: 10 * time.Second})
+	r := runLoop(t, Config{URL: url, HTTP2: true}, load.Plan{VUs: 2, Iterations: 10, Timeout: testenv.Patience})
 	if r.Errored[errkind.Closed] != 10 || !strings.Contains(r.Examples[errkind.Closed], "REFUSED_STREAM") {
 		t.Errorf("completed %d, errors %v %v", r.Completed, r.Errored, r.Examples)
 	}

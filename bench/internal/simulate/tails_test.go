@@ -34,15 +34,21 @@ type told struct {
 }
 
 // play plays comparisons with these looks, at the levels of stat.SequentialLevels for 5 % in all, and
-// says also what they would come to without the weights of rounds.
+// says also what they would come to without the weights of rounds. Their rounds are drawn from those of a hundred, since
+// to play one takes longer than to judge it.
 func (tt tail) play(looks []stat.Look, experiments int, seed uint64) (weighted, plain told, err error) {
 	levels, err := stat.SequentialLevels(looks, 1-confidence)
 	r := rand.New(rand.NewPCG(seed, uint64(tt.answers[0]+tt.answers[1])))
+	last := looks[len(looks)-1].Rounds
+	rounds := make([][2]float64, 100*last)
+	for i := range rounds {
+		rounds[i][0], rounds[i][1] = tt.round(r)
+	}
 	for n := 0; n < experiments && err == nil; n++ {
 		var logs, weights []float64
-		for range looks[len(looks)-1].Rounds {
-			log, weight := tt.round(r)
-			logs, weights = append(logs, log), append(weights, weight)
+		for range last {
+			drawn := rounds[r.IntN(len(rounds))]
+			logs, weights = append(logs, drawn[0]), append(weights, drawn[1])
 		}
 		err = errors.Join(weighted.add(tt, looks, levels, logs, weights, experiments), plain.add(tt, looks, levels, logs, nil, experiments))
 	}
@@ -91,7 +97,7 @@ func answered(r *rand.Rand, n int, factor, slow float64) *load.Result {
 	times := usual()
 	played.Reset()
 	for range n {
-		bits := r.Uint64() // all that is drawn for most answers: a quarter of a billion of them are played
+		bits := r.Uint64() // all that is drawn for most answers: millions of them are played
 		happens := func(share float64) bool {
 			bits >>= 16
 			return float64(bits&0xffff) < share*(1<<16)

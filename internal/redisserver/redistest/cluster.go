@@ -1,18 +1,14 @@
 package redistest
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/redis/rueidis"
 
 	"contend/internal/testenv"
 )
@@ -115,24 +111,7 @@ func (s *Server) Promote() {
 	})
 }
 
-func (s *Server) do(args ...string) (string, error) {
-	client, err := s.client()
-	if err != nil {
-		return "", err
-	}
-	defer client.Close()
-	reply, err := client.Do(context.Background(), client.B().Arbitrary(args...).Build()).ToMessage()
-	if err != nil && !rueidis.IsRedisNil(err) {
-		return "", err
-	}
-	if text, err := reply.ToString(); err == nil {
-		return text, nil
-	}
-	if n, err := reply.ToInt64(); err == nil {
-		return strconv.FormatInt(n, 10), nil
-	}
-	return reply.String(), nil
-}
+func (s *Server) do(args ...string) (string, error) { return ask("unix", s.socket(), args...) }
 
 // StartReplica starts one of a master, and waits until it has what that has. It ends with the test.
 func StartReplica(t testing.TB, master *Server) *Server {
@@ -190,20 +169,8 @@ func StartSentinel(t testing.TB, master *Server) string {
 		_ = cmd.Wait()
 	})
 	s.until("the sentinel answers", func() bool {
-		client, err := s.client()
-		if err == nil {
-			client.Close()
-		}
+		_, err := ask("tcp", s.Addr(), "PING")
 		return err == nil
 	})
 	return s.Addr()
-}
-
-// client is one of this server alone, at its port, and made for a command or two: its buffers are small.
-func (s *Server) client() (rueidis.Client, error) {
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr()}, DisableCache: true, ForceSingleClient: true, AlwaysRESP2: true, PipelineMultiplex: -1, RingScaleEachConn: 1, ReadBufferEachConn: 4096, WriteBufferEachConn: 4096})
-	if err != nil && client != nil {
-		client.Close()
-	}
-	return client, err
 }

@@ -191,7 +191,7 @@ func errs(t testing.TB, target load.Target, callers int, want []errkind.Kind) {
 // Ends drives a run that ends before any timeout: it ends with its grace and has no throughput.
 func Ends(t testing.TB, target load.Target, timeout time.Duration) {
 	t.Helper()
-	plan := load.Plan{VUs: 2, Duration: 20 * time.Millisecond, Grace: 10 * time.Millisecond, Timeout: timeout}
+	plan := load.Plan{VUs: 2, Duration: 5 * time.Millisecond, Grace: 5 * time.Millisecond, Timeout: timeout}
 	start := time.Now()
 	r, err := load.Run(context.Background(), "hostile", target, plan)
 	testenv.Must(t, err)

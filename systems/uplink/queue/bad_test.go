@@ -30,7 +30,7 @@ func addRaw(t *testing.T, r *Redis, key string, entries [][]string) {
 func TestMalformedEntriesAreSetAsideWhileGoodOnesFlow(t *testing.T) {
 	eachRedis(t, func(t *testing.T, r *Redis) {
 		kinds := []string{"v", "phy", "gw", "ts", "freq", "mod", "sf", "rssi", "snr", "lat"}
-		each, n := 1500, 3000
+		each, n := 1100, 1000 // somewhat more than are kept
 		if r.Embedded() {
 			each, n = 100, 500
 		}

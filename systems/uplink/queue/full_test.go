@@ -98,10 +98,10 @@ func TestWhoIsAwayDoesNotFillRedis(t *testing.T) {
 func testAway(t *testing.T, url string, masters ...*redistest.Server) {
 	r := openURL(t, url)
 	c, _ := startIntake(t, r, IntakeConfig{}, true)
-	const each = 20_000
-	long := frames(0, each) // 16 + 200 bytes: about 280 in Redis, or 6 MB of all
+	const each = 5000
+	long := frames(0, each) // large, so that few fill a server: about 6 MB of all
 	for _, u := range long {
-		u.PHY = append(u.PHY, make([]byte, 200)...)
+		u.PHY = append(u.PHY, make([]byte, 1000)...)
 	}
 	leave := func(customer string) {
 		for i := 0; i < each; i += 500 {
@@ -138,7 +138,7 @@ func testAway(t *testing.T, url string, masters ...*redistest.Server) {
 	enough := 3 * whole // one customer has a quarter of it, more than half of its uplinks
 	limit(enough)
 	until(t, "there is room", func() bool { return c.in.Memory().Limit == enough })
-	for i := range 10 * len(masters) {
+	for i := range 6 * len(masters) {
 		leave("away" + strconv.Itoa(i))
 	}
 	if now := most(); now > enough*6/10 { // half, and what is not exact

@@ -242,6 +242,7 @@ func TestCaughtUpWhileMoreIsLeft(t *testing.T) {
 						}
 						return
 					}
+					time.Sleep(time.Millisecond)
 				}
 				t.Error("never caught up")
 			})

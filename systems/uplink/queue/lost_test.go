@@ -61,9 +61,9 @@ func present(c *redistest.Cluster, without, from, to int) (list []*message.Uplin
 // customer. Those that have room wait, and come in their order when it is back.
 func TestForwardingToAServerThatIsAway(t *testing.T) {
 	eachLoss(t, func(t *testing.T, r *Redis, cluster *redistest.Cluster, lose, find func(*redistest.Server)) {
-		const lost, n = 1, 20_000
+		const lost, n = 1, 8000
 		gone, other := keyOn(cluster, true, lost, keyCustomer), keyOn(cluster, false, lost, keyCustomer)
-		c, _ := startIntake(t, r, IntakeConfig{Instance: "one", InFlight: 8000}, true)
+		c, _ := startIntake(t, r, IntakeConfig{Instance: "one", InFlight: 3200}, true)
 		to, stop := receive(t, c, other)
 		defer stop()
 		until(t, "the other is read", func() bool { yes, err := c.in.CaughtUp(t.Context(), other); return yes && err == nil })
@@ -71,15 +71,15 @@ func TestForwardingToAServerThatIsAway(t *testing.T) {
 		forwarded := make(chan struct{})
 		go func() {
 			defer close(forwarded)
-			for i := 0; i < n; i += 500 {
-				c.in.Forward(gone, frames(i, i+500))
-				c.in.Forward(other, frames(i, i+500))
+			for i := 0; i < n; i += 200 {
+				c.in.Forward(gone, frames(i, i+200))
+				c.in.Forward(other, frames(i, i+200))
 			}
 		}()
 		until(t, "the other has all", func() bool { return to.count() == n })
 		<-forwarded
 		dropped := c.in.Stats().Dropped
-		if dropped == 0 || dropped > n-8000/relayShare/2 {
+		if dropped == 0 || dropped > n-3200/relayShare/2 {
 			t.Errorf("%d of %d are dropped", dropped, n)
 		}
 		find(cluster.Masters[lost])
@@ -189,7 +189,7 @@ func TestOrderWhereAClusterRefuses(t *testing.T) {
 	for _, node := range openURL(t, cluster.URL()).client.Nodes() { // on connections of their own, between two commands of the producer's
 		flipping.Go(func() { flipMemory(ctx, t, node) })
 	}
-	const n = 20 * maxPipeline
+	const n = 8 * maxPipeline
 	if err := p.Add(t.Context(), numbered(frames(0, 4), 0, n)); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestOrderWhereRedisIsFullForAMoment(t *testing.T) {
 	var done sync.WaitGroup
 	done.Go(func() { flipMemory(ctx, t, flipping.client) })
 	in := &Intake{redis: r}
-	const n, each = 20_000, 500
+	const n, each = 8000, 250
 	for i := 0; i < n; i += each {
 		if err := in.add(t.Context(), keyCustomer+"acme", numbered(frames(0, 1), i, i+each)); err != nil {
 			t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t)
-	const n, devices = 10_000, 500
+	const n, devices = 4000, 200
 	for _, test := range []struct {
 		name  string
 		alter func(*Config)
@@ -34,8 +34,8 @@ func TestOrder(t *testing.T) {
 			o.connect()
 			<-sent
 		}},
-		{"the customer is slow", func(c *Config) { c.Held = 5000 }, func(o *orderly) { o.connect(); o.send() }},
-		{"connections are lost", func(c *Config) { c.Held = 5000 }, func(o *orderly) {
+		{"the customer is slow", func(c *Config) { c.Held = 2000 }, func(o *orderly) { o.connect(); o.send() }},
+		{"connections are lost", func(c *Config) { c.Held = 2000 }, func(o *orderly) {
 			o.connect()
 			sent := o.sendSlowly()
 			for range 5 {

@@ -76,7 +76,7 @@ func newWorld(t *testing.T, redis *redistest.Server, db string, seed uint64) *wo
 	if err != nil {
 		t.Fatal(err)
 	}
-	const each, perSec = 20, 400
+	const each, perSec = 20, 200
 	for i, token := range []string{acme, other} {
 		c := &sometimes{name: token, sent: perSec * int64(loadFor/time.Second)}
 		c.at.Store(int32(w.random.IntN(2)))
