@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"contend/finding"
 	"contend/metric"
@@ -12,13 +13,16 @@ import (
 // held returns the table with this heading, in Markdown and with the heading, if
 // the program holds it and the pages only repeat it; nil for any other.
 func held(heading []string) [][]string {
-	for _, table := range [][][]string{warnings(), endings(), metrics(), histograms()} {
+	for _, table := range tables() {
 		if slices.Equal(heading, table[0]) {
 			return table
 		}
 	}
 	return nil
 }
+
+// tables are those that the program holds. Every table of every page is looked for among them.
+var tables = sync.OnceValue(func() [][][]string { return [][][]string{warnings(), endings(), metrics(), histograms()} })
 
 func warnings() [][]string {
 	rows := [][]string{{"code", "when", "what to do"}}
