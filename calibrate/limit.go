@@ -8,17 +8,16 @@ import (
 	"contend/load"
 )
 
-// A limit is measured with so many callers, as many as make a generator busy, for so long.
+// A limit is measured with so many callers, as many as make a generator busy, and LimitTakes is how long is enough.
 const (
 	limitCallers = 50
-	limitWarmup  = 300 * time.Millisecond
-	limitTime    = 1500 * time.Millisecond
+	LimitTakes   = 1500 * time.Millisecond
 )
 
 // Limit drives a lean server on this machine, which is another process, and returns how many requests
-// a second this process could send with all CPU that it may use. It takes 2 s.
-func Limit(ctx context.Context, name string, target load.Target) (perSec float64, err error) {
-	r, err := load.Run(ctx, name, target, load.Plan{VUs: limitCallers, Warmup: limitWarmup, Duration: limitTime, Grace: load.DefaultGrace})
+// a second this process could send with all CPU that it may use. It warms up for a fifth of the time that it takes.
+func Limit(ctx context.Context, name string, target load.Target, takes time.Duration) (perSec float64, err error) {
+	r, err := load.Run(ctx, name, target, load.Plan{VUs: limitCallers, Warmup: takes / 5, Duration: takes, Grace: load.DefaultGrace})
 	if err != nil {
 		return 0, err
 	}

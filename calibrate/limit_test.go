@@ -3,6 +3,7 @@ package calibrate
 import (
 	"context"
 	"testing"
+	"time"
 
 	"contend/load"
 )
@@ -28,12 +29,12 @@ func TestLimitOf(t *testing.T) {
 
 func TestLimit(t *testing.T) {
 	t.Parallel()
-	if got, err := Limit(t.Context(), "nothing", nothing{}); err != nil || got <= 0 {
+	if got, err := Limit(t.Context(), "nothing", nothing{}, 100*time.Millisecond); err != nil || got <= 0 {
 		t.Errorf("%v a second, %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, err := Limit(ctx, "nothing", nothing{}); err == nil {
+	if got, err := Limit(ctx, "nothing", nothing{}, LimitTakes); err == nil {
 		t.Errorf("%v a second of a measurement that was ended", got)
 	}
 }

@@ -25,6 +25,7 @@ import (
 // subjects that misbehave.
 func TestMain(m *testing.M) {
 	probeLimit = 10 * time.Second // on a starved machine a look takes longer than one
+	limitTakes = window
 	os.Setenv("GORACE", goRace)
 	os.Unsetenv("COLUMNS")                                                   // pages of tests are as wide as any
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"} { // names that nobody knows stay unknown

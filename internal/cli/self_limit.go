@@ -13,6 +13,9 @@ import (
 	"contend/protocol"
 )
 
+// limitTakes is how long a worker measures itself; in tests, which start many, it is less.
+var limitTakes = calibrate.LimitTakes
+
 // selfLimit measures how many requests a second this process could send: to the counter, in a process
 // of its own, which ends with it.
 func (a *app) selfLimit(ctx context.Context) (perSec float64, err error) {
@@ -61,5 +64,5 @@ func (a *app) selfLimit(ctx context.Context) (perSec float64, err error) {
 		return 0, err
 	}
 	defer protocol.Close(target)
-	return calibrate.Limit(ctx, url, target)
+	return calibrate.Limit(ctx, url, target, limitTakes)
 }
