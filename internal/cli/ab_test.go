@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"contend/internal/testenv"
 )
 
@@ -240,6 +242,22 @@ func TestABHasEveryFlag(t *testing.T) {
 	}
 }
 
+// A time limit implies 50000 requests, unless their number comes after it.
+func TestABTimeLimitImpliesRequests(t *testing.T) {
+	for line, want := range map[string]int64{"-n 60 -t 1": 50000, "-t 1": 50000, "-t 1 -n 60": 60, "-n 60": 60} {
+		cmd := &cobra.Command{}
+		f := &abFlags{}
+		f.register(cmd)
+		if err := cmd.ParseFlags(strings.Fields(line)); err != nil {
+			t.Fatal(err)
+		}
+		f.read()
+		if job, err := f.job([]string{"http://localhost/"}); err != nil || job.plan.Iterations != want {
+			t.Errorf("%s: %v, %+v, want %d requests", line, err, job, want)
+		}
+	}
+}
+
 // received runs a server of one answer per connection, and returns what it was
 // sent first.
 func received(t *testing.T, answer string, run func(address string)) *http.Request {
@@ -329,7 +347,7 @@ func TestABTimeLimit(t *testing.T) {
 	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(300 * time.Millisecond) }))
 	t.Cleanup(slow.Close)
 	for _, flags := range [][]string{nil, {"--strict-ab"}} {
-		out, stderr, code := ours(t, append(flags, "-t", "1", "-c", "2", "-q", slow.URL+"/")...)
+		out, stderr, code := ours(t, append(flags, "-t", "3", "-c", "2", "-q", slow.URL+"/")...)
 		number := func(label string) float64 {
 			m := regexp.MustCompile(label + `:\s+([0-9.]+)`).FindStringSubmatch(out)
 			if m == nil {

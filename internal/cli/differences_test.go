@@ -34,8 +34,9 @@ func inFlow(scenario, rest string) string {
 	return "export const options = { scenarios: { one: " + scenario + " }" + rest + " };\n"
 }
 
-// ofCompare are the words of a comparison of a server with itself, which is short.
-var ofCompare = []string{"compare", "--rounds", "1", "--pairs", "1", "--block", "200ms", "--warmup", "0s"}
+// ofCompare are the words of a comparison of a server with itself, which is short, and yet long enough for an iteration
+// on a busy machine.
+var ofCompare = []string{"compare", "-c", "2", "--rounds", "1", "--pairs", "1", "--block", (2 * window).String(), "--warmup", "0s"}
 
 // differents are runs by the rows of the table of differences in docs/scripts.md.
 var differents = map[string][]different{
@@ -66,8 +67,8 @@ var differents = map[string][]different{
 			[]string{"-c", "1", "--warmup", "500ms", "-d", "500ms"}, exitDone, []string{"pass  first count==0"}},
 	},
 	"iterations in flight when callers go": {
-		{inFlow("{ executor: 'ramping-vus', startVUs: 2, gracefulRampDown: '0s', stages: [{ duration: '100ms', target: 0 }] }", ", thresholds: { iterations: ['count==2'] }") +
-			"export default function () { sleep(0.5); }", nil, exitDone, []string{"pass  iterations count==2"}},
+		{inFlow("{ executor: 'ramping-vus', startVUs: 2, gracefulRampDown: '0s', stages: [{ duration: '2s', target: 0 }] }", ", thresholds: { iterations: ['count==2'] }") +
+			"export default function () { sleep(3); }", nil, exitDone, []string{"pass  iterations count==2"}},
 	},
 	"`maxVUs`": {
 		{inFlow("{ executor: 'constant-arrival-rate', rate: 10, duration: '1s', preAllocatedVUs: 1, maxVUs: 3 }", "") + once("exec.instance.vusInitialized"), nil, exitDone, []string{"it is 3"}},
@@ -121,7 +122,7 @@ var differents = map[string][]different{
 		{once("http.get(u + '/page').html('select').get(0).labels()"), nil, exitDone, []string{"TypeError", "labels"}},
 	},
 	"`exec.scenario.startTime`": {
-		{inFlow("{ executor: 'ramping-vus', startVUs: 0, stages: [{ duration: '400ms', target: 1 }, { duration: '100ms', target: 1 }] }", "") +
+		{inFlow("{ executor: 'ramping-vus', startVUs: 0, stages: [{ duration: '400ms', target: 1 }, { duration: '2s', target: 1 }] }", "") +
 			"export function setup() { return Date.now(); }\nexport default function (then) { if (__ITER == 0) console.log('it is', exec.scenario.startTime - then >= 399); sleep(1); }", nil, exitDone, []string{"it is true"}},
 	},
 	"`executionSegment`, `externally-controlled`, `k6/browser`, `k6/x/…`": {
@@ -141,7 +142,7 @@ var differents = map[string][]different{
 		{"export const options = { thresholds: { iteration_duration: ['count==1'], vus: ['max>=0', 'min>=0'] } };\n" + once("1"), nil, exitDone, []string{"pass  iteration_duration count==1, vus max>=0, vus min>=0"}},
 	},
 	"a duration of a load below one second": {
-		{"export const options = { duration: '200ms', thresholds: { iterations: ['count>0'] } };\nexport default function () { sleep(0.01); }", nil, exitDone, []string{"pass  iterations count>0"}},
+		{"export const options = { duration: '900ms', thresholds: { iterations: ['count>0'] } };\nexport default function () { sleep(0.01); }", nil, exitDone, []string{"pass  iterations count>0"}},
 	},
 	"imports from `https://…`": {
 		{"import a from 'https://jslib.k6.io/a.js';\nexport default function () { a(); }", nil, exitUsage, []string{"flow.js:3:15: ", "then --jslib lib"}},
@@ -153,7 +154,7 @@ var differents = map[string][]different{
 		{once("1"), []string{"--secret-source", "url=urlTemplate=http://127.0.0.1/{key}"}, exitUsage, []string{"file=", "mock="}},
 	},
 	"requests in flight at the end of a run": {
-		{"export const options = { duration: '1s', thresholds: { http_reqs: ['count==1'], checks: ['rate==1'] } };\nexport default function () { check(get(), { got: () => true }); http.get(u + '/never'); }", []string{"--grace", "0s"}, exitDone,
+		{"export const options = { duration: '3s', thresholds: { http_reqs: ['count==1'], checks: ['rate==1'] } };\nexport default function () { check(get(), { got: () => true }); http.get(u + '/never'); }", []string{"--grace", "0s"}, exitDone,
 			[]string{"pass  checks rate==1, http_reqs count==1"}},
 	},
 	"`console.log`": {

@@ -153,10 +153,10 @@ func TestInvalidExitsWithFour(t *testing.T) {
  {name: apart, arms: {page: {target: {url: "` + page + `"}}, short: {target: {url: "` + short + `"}}}}]}`
 	testenv.Write(t, file, text)
 	for _, tt := range []struct{ args, page, errs string }{
-		{"run --full -c 1 --rate 200 -d 500ms --grace 0s " + slow, "^No result: .*\nINVALID \\(incomplete\\): ", ""}, // 20 of 100 arrivals begin
+		{"run --full -c 1 --rate 200 -d 2s --grace 0s " + slow, "^No result: .*\nINVALID \\(incomplete\\): ", ""}, // 40 of 400 arrivals begin
 		{"run --full -c 1 -n 20 " + failing(), "^No result: .*\nINVALID \\(errors\\): ", ""},
 		{"compare --full --rounds 1 --pairs 1 --think 5ms --block 500ms --warmup 0s -c 1 " + page + " " + short, "^No result: .*\nINVALID \\(answers_differ\\): ", ""},
-		{"sweep --full --levels 1,2 --visits 1 --block 500ms --warmup 0s " + failing(), "^No result: .*\nINVALID \\(errors", ""},
+		{"sweep --full --levels 1,2 --visits 1 --think 5ms --block 500ms --warmup 0s " + failing(), "^No result: .*\nINVALID \\(errors", ""},
 		{"lab -o  " + file, "^(.*\n)?.*INVALID .*answers_differ", ""},
 		{"lab --full -o  " + file, "INVALID .*answers_differ", "refused, part apart: INVALID (answers_differ): short against page at concurrency 1"},
 	} {

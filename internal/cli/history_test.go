@@ -30,7 +30,7 @@ func TestHistoryOfRevisions(t *testing.T) {
 	p := newProject(t)
 	compare := func(args ...string) string {
 		t.Helper()
-		args = slices.Concat([]string{"compare", "--rounds", "1", "--pairs", "1", "--block", window.String(), "--warmup", "0s", "-c", "1", "--history", "perf",
+		args = slices.Concat([]string{"compare", "--rounds", "1", "--pairs", "1", "--block", (2 * window).String(), "--warmup", "0s", "-c", "1", "--history", "perf",
 			"--metric", "response_p50_ns", "--url", "http://{{addr}}/", "--build", `sh -c "` + buildScript + `"`}, args, []string{"--", "{{out}} {{addr}}"})
 		_, complaint, code := p.contend(args...)
 		if !slices.Contains(figures, code) {

@@ -104,8 +104,8 @@ var waysIn = map[string][]string{
 	"experiment":    {"lab", "experiment.yaml"},
 	"level":         {"sweep", "--levels", "1,2", "-d", "3s", "-H", "Authorization: Bearer " + marker, "http://%s/"},
 	"command":       {"run", "--command", "sh server.sh --password '" + marker + "'", "http://{{addr}}/"},
-	"before":        {"compare", "-d", "2s", "--url", "http://{{addr}}/", "--", "PASSWORD='" + marker + "' sh server.sh", "sh server.sh"},
-	"environment":   {"compare", "-d", "2s", "--env", "A:PASSWORD=" + marker, "--url", "http://{{addr}}/", "--", "sh server.sh", "sh server.sh"},
+	"before":        {"compare", "-d", "1h", "--url", "http://{{addr}}/", "--", "PASSWORD='" + marker + "' sh server.sh", "sh server.sh"},
+	"environment":   {"compare", "-d", "1h", "--env", "A:PASSWORD=" + marker, "--url", "http://{{addr}}/", "--", "sh server.sh", "sh server.sh"},
 }
 
 // By every way in, the marker gets to the server, and it is in no output: not in what is printed,
