@@ -143,7 +143,7 @@ func TestCommandsEnd(t *testing.T) {
 	for _, args := range [][]string{
 		{"run", "-c", "3", "-n", "30", server.URL},
 		{"run", "-c", "3", "--rate", "100", "-d", "500ms", server.URL},
-		{"sweep", "--levels", "1,2", "--visits", "1", "--block", "500ms", "--warmup", "0s", server.URL},
+		{"sweep", "--levels", "1,2", "--visits", "1", "--think", "5ms", "--block", "500ms", "--warmup", "0s", server.URL},
 		{"guard", "inputq", "combining", "--kind", "add-get", "--callers", "2"},
 		{"run", "-c", "2", "-n", "4", "pipe:mpmc?producers=2&consumers=2&items=10000"},
 	} {
