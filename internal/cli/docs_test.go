@@ -34,8 +34,7 @@ import (
 //   - flow.js is a script that asks for its URL, and testingscript.js is that of examples/scripts;
 //   - subjects of workers (subject:NAME) are that server, too;
 //   - workers of a fleet are started here, and contend worker, which waits for one,
-//     only shows its help, as do bisect and history, which want a repository and a folder, and calibrate, which takes long: see
-//     TestBisect and the scripts of these names;
+//     only shows its help, as do bisect and history, which want a repository and a folder: see TestBisect and the script history;
 //   - serve gets free ports and is ended by SIGTERM once it serves;
 //   - the variable REDIS_PASSWORD holds a password.
 func TestDocumentedCommands(t *testing.T) {
@@ -185,6 +184,7 @@ var shorter = map[string]struct {
 	"sweep --rate":    {"-d 1m --block 100ms --warmup 0s --max-attempt 200ms --max-rate 1000", []int{exitDone, exitUnmet, exitUndecided}},
 	"compare":         {"--block " + window.String() + " --warmup 0s --rounds 1 --pairs 1 --think 20ms", []int{exitUndecided}},
 	"compare --count": {"-d 2s --rounds 1 --pairs 1 --block 100ms --warmup 0s", figures}, // no repetition ends in time on a slow machine
+	"calibrate":       {"-c 2 -d 20ms --lengths 10ms --rounds 2 --experiments 1 --store calibration.json", figures},
 	"guard":           {"--callers 1 --kind add", figures},
 	"guard --inside":  {"-d " + window.String(), figures},
 	"fleet":           {"--workers 1", figures}, // a busy machine is not fit
@@ -352,7 +352,7 @@ func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes 
 		args[i] = port.ReplaceAllString(aServer.ReplaceAllString(arg, program), "127.0.0.1:0")
 	}
 	codes = []int{exitDone}
-	if len(args) > 0 && slices.Contains([]string{"worker", "bisect", "history", "calibrate"}, args[0]) {
+	if len(args) > 0 && slices.Contains([]string{"worker", "bisect", "history"}, args[0]) {
 		args = slices.Insert(args, 1, "--help")
 	}
 	if len(args) == 0 || slices.Contains(args, "--help") {
