@@ -124,7 +124,7 @@ func (a alive) Sample() (subject.Sample, error) {
 	return subject.Sample{Activity: perf.Activity{WriteCalls: a.writes(), WrittenBytes: 100 * a.writes()}}, nil
 }
 func (alive) Clocks() (s subject.Sample, err error) { return s, nil }
-func (alive) Blocked() map[string]int               { return nil }
+func (alive) Blocked() []subject.Blocked            { return nil }
 func (alive) Done() <-chan struct{}                 { return nil }
 func (alive) Err() error                            { return nil }
 
