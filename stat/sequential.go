@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"sync"
 )
 
@@ -85,34 +86,32 @@ func simulateLevels(looks []Look, level float64) []float64 {
 	spent := 0.0 // at most this is the chance of a false alarm so far
 	for k, look := range looks {
 		budget := level * look.Spent
-		tail := signedRankTail(look.Rounds)
-		statistic := -1 // the largest one that is significant at this look
-		for statistic+1 < len(tail) && spent+2*tail[statistic+1] <= budget {
-			statistic++
-		}
+		size, tail := signedRankTailAt(look.Rounds)
+		// The largest one that is significant at this look; −1: none.
+		statistic := sort.Search(size, func(w int) bool { return spent+2*tail(w) > budget }) - 1
 		alarms, played := 0, k < len(paths.statistics)
 		if played {
 			statistic, alarms = paths.reject(k, statistic, budget, tail)
 		}
 		if statistic >= 0 {
-			spent += 2 * tail[statistic]
+			spent += 2 * tail(statistic)
 		}
 		if played && statistic >= 0 {
-			spent = max(2*tail[statistic], min(spent, roundedUp(alarms)))
+			spent = max(2*tail(statistic), min(spent, roundedUp(alarms)))
 		}
-		levels[k] = between(tail, statistic)
+		levels[k] = between(size, tail, statistic)
 	}
 	return levels
 }
 
 // between is a level that calls exactly the statistics up to the given one significant.
-func between(tail []float64, statistic int) float64 {
+func between(size int, tail func(w int) float64, statistic int) float64 {
 	below, above := 0.0, 1.0
 	if statistic >= 0 {
-		below = 2 * tail[statistic]
+		below = 2 * tail(statistic)
 	}
-	if statistic+1 < len(tail) {
-		above = 2 * tail[statistic+1]
+	if statistic+1 < size {
+		above = 2 * tail(statistic+1)
 	}
 	return (below + above) / 2
 }
@@ -165,7 +164,7 @@ func simulatePaths(looks []Look) paths {
 // reject raises the statistic as far as the budget allows at look k, marks what is
 // rejected with it, and returns it with the number of experiments rejected so far. What
 // the look alone spends is known from its tail, however seldom it was simulated.
-func (p *paths) reject(k, statistic int, budget float64, tail []float64) (largest, alarms int) {
+func (p *paths) reject(k, statistic int, budget float64, tail func(w int) float64) (largest, alarms int) {
 	counts := make([]int, simulatedRounds*(simulatedRounds+1)/4+2)
 	for path, w := range p.statistics[k] {
 		if !p.rejected[path] {
@@ -173,7 +172,7 @@ func (p *paths) reject(k, statistic int, budget float64, tail []float64) (larges
 		}
 	}
 	for w, count := range counts {
-		if w > statistic && max(2*tail[w], roundedUp(p.alarms+count)) > budget {
+		if w > statistic && max(2*tail(w), roundedUp(p.alarms+count)) > budget {
 			break
 		}
 		p.alarms += count

@@ -70,9 +70,25 @@ func signedRankTail(n int) []float64 {
 	return exactTail(n)
 }
 
+// signedRankTailAt returns how many entries signedRankTail(n) has, and a function that returns one: of many rounds there are
+// hundreds of thousands, which take milliseconds.
+func signedRankTailAt(n int) (size int, at func(w int) float64) {
+	if n <= exactRounds {
+		tail := exactTail(n)
+		return len(tail), func(w int) float64 { return tail[w] }
+	}
+	mean, variance := signedRankMoments(n)
+	return n*(n+1)/4 + 1, func(w int) float64 { return normalAt(w, mean, variance) }
+}
+
 func normalSignedRankTail(n int) []float64 {
+	mean, variance := signedRankMoments(n)
+	return normalTail(n*(n+1)/4+1, mean, variance)
+}
+
+func signedRankMoments(n int) (mean, variance float64) {
 	ranks := float64(n)
-	return normalTail(n*(n+1)/4+1, ranks*(ranks+1)/4, ranks*(ranks+1)*(2*ranks+1)/24)
+	return ranks * (ranks + 1) / 4, ranks * (ranks + 1) * (2*ranks + 1) / 24
 }
 
 func exactTail(n int) []float64 {
@@ -97,7 +113,11 @@ func exactTail(n int) []float64 {
 func normalTail(size int, mean, variance float64) []float64 {
 	tail := make([]float64, size)
 	for w := range tail {
-		tail[w] = distuv.UnitNormal.CDF((float64(w) + 0.5 - mean) / math.Sqrt(variance))
+		tail[w] = normalAt(w, mean, variance)
 	}
 	return tail
+}
+
+func normalAt(w int, mean, variance float64) float64 {
+	return distuv.UnitNormal.CDF((float64(w) + 0.5 - mean) / math.Sqrt(variance))
 }
