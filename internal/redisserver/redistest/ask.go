@@ -1,14 +1,11 @@
 package redistest
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
-	"io"
 	"net"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/alicebob/miniredis/v2/proto"
 )
 
 // answerTime is for how long a command waits for its reply: a server may be frozen.
@@ -25,50 +22,16 @@ func ask(network, address string, args ...string) (string, error) {
 	if err := conn.SetDeadline(time.Now().Add(answerTime)); err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("*%d\r\n", len(args))
-	for _, arg := range args {
-		text += fmt.Sprintf("$%d\r\n%s\r\n", len(arg), arg)
-	}
-	if _, err := io.WriteString(conn, text); err != nil {
-		return "", err
-	}
-	return readReply(bufio.NewReader(conn))
-}
-
-// readReply reads one of RESP2. Elements of an array are separated by spaces, and what is not there is empty.
-func readReply(r *bufio.Reader) (string, error) {
-	line, err := r.ReadString('\n')
+	text, err := proto.NewClient(conn).Do(args...)
 	if err != nil {
 		return "", err
 	}
-	kind, rest := line[0], strings.TrimRight(line[1:], "\r\n")
-	switch kind {
-	case '+', ':':
-		return rest, nil
-	case '-':
-		return "", errors.New(rest)
-	}
-	n, err := strconv.Atoi(rest)
-	if err != nil || kind != '$' && kind != '*' {
-		return "", fmt.Errorf("not a reply: %q", line)
-	}
-	if kind == '*' {
-		var all []string
-		for range n {
-			one, err := readReply(r)
-			if err != nil {
-				return "", err
-			}
-			all = append(all, one)
-		}
-		return strings.Join(all, " "), nil
-	}
-	if n < 0 {
-		return "", nil
-	}
-	text := make([]byte, n+len("\r\n"))
-	if _, err := io.ReadFull(r, text); err != nil {
+	reply, err := proto.Parse(text)
+	if err != nil {
 		return "", err
 	}
-	return string(text[:n]), nil
+	if failed, ok := reply.(error); ok {
+		return "", failed
+	}
+	return fmt.Sprint(reply), nil
 }
