@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,14 +46,14 @@ func StartCluster(t testing.TB, masters int, replicas bool) *Cluster {
 	for _, s := range c.all()[1:] {
 		c.Masters[0].Do("CLUSTER", "MEET", "127.0.0.1", s.port, s.argument("--cluster-port"))
 	}
-	c.agree(t, len(c.all()))
+	c.agree()
 	for i, s := range c.Replicas {
 		s.Do("CLUSTER", "REPLICATE", c.Masters[i].Do("CLUSTER", "MYID"))
 	}
 	for _, s := range c.Replicas {
 		s.inStep()
 	}
-	c.agree(t, len(c.all()))
+	c.agree()
 	return c
 }
 
@@ -60,16 +61,44 @@ func (c *Cluster) all() []*Server {
 	return append(c.Masters[:len(c.Masters):len(c.Masters)], c.Replicas...)
 }
 
-// agree waits until all know all, and the slots.
-func (c *Cluster) agree(t testing.TB, nodes int) {
-	t.Helper()
-	for _, s := range c.all() {
+// agree waits until all know all, the slots, and which of two claims to a slot is newer.
+func (c *Cluster) agree() {
+	all := c.all()
+	for _, s := range all {
+		s.t.Helper()
 		s.until("the nodes of a cluster agree", func() bool {
 			info := s.Do("CLUSTER", "INFO")
-			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d\r", nodes)) &&
-				strings.Contains(info, fmt.Sprintf("cluster_slots_ok:%d\r", slots))
+			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d\r", len(all))) &&
+				strings.Contains(info, fmt.Sprintf("cluster_slots_ok:%d\r", slots)) && slices.Equal(s.claims(), all[0].claims())
 		})
 	}
+}
+
+// claims are the masters that this node knows, each with its epoch and its slots. Of two claims to a slot the greater epoch wins.
+func (s *Server) claims() (all []string) {
+	for line := range strings.Lines(s.Do("CLUSTER", "NODES")) {
+		if fields := strings.Fields(line); strings.Contains(fields[2], "master") {
+			all = append(all, strings.Join(append(fields[:1], fields[6:]...), " "))
+		}
+	}
+	return slices.Sorted(slices.Values(all))
+}
+
+// MoveSlot moves the slot of a key, with all that is in it, from Masters[from] to Masters[to]. It returns when all nodes
+// know: from one that has not heard of it, an older claim to the next slot could win over the newer.
+func (c *Cluster) MoveSlot(key string, from, to int) {
+	a, b := c.Masters[from], c.Masters[to]
+	slot, aID, bID := a.Do("CLUSTER", "KEYSLOT", key), a.Do("CLUSTER", "MYID"), b.Do("CLUSTER", "MYID")
+	b.Do("CLUSTER", "SETSLOT", slot, "IMPORTING", aID)
+	a.Do("CLUSTER", "SETSLOT", slot, "MIGRATING", bID)
+	a.Do("MIGRATE", "127.0.0.1", b.port, key, "0", "5000")
+	b.Do("CLUSTER", "SETSLOT", slot, "NODE", bID)
+	for _, s := range c.Masters {
+		if s != b {
+			s.Do("CLUSTER", "SETSLOT", slot, "NODE", bID)
+		}
+	}
+	c.agree()
 }
 
 // URL names all nodes.

@@ -73,11 +73,16 @@ func Open(ctx context.Context, cfg redisserver.Config, log *slog.Logger) (*Redis
 	return r, nil
 }
 
+// mostRedirections is how often in a row a command follows a cluster's word that its key is elsewhere; then it fails, and is
+// sent again as after other failures. Without a limit two nodes that name each other would have it for ever, without a pause.
+const mostRedirections = 5
+
 func (r *Redis) connect(ctx context.Context) (err error) {
 	opt := r.Options()
 	r.single = len(opt.InitAddress) == 1 && opt.Sentinel.MasterSet == ""
 	opt.ForceSingleClient = r.single
 	if !r.single {
+		opt.ClusterOption.MaxMovedRedirections = mostRedirections
 		opt.Dialer.Timeout = silentFor // all commands for a server wait until a connection to it has shaken hands, whatever their contexts say
 	}
 	opt.PipelineMultiplex = -1
