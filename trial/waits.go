@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"contend/internal/cpu"
@@ -60,7 +61,7 @@ func Watch(server Sampler, resolver *symbol.Resolver) (stop func() Waits) {
 
 // watchBlocked looks what the threads of a server wait in until the returned function is called.
 func watchBlocked(server Sampler, resolver *symbol.Resolver) (stop func() []Blocked) {
-	seen, looks := places{resolver: resolver, began: time.Now(), maps: map[int][]perf.Map{}, index: map[string]int{}}, 0.0
+	seen, looks := places{resolver: resolver, began: time.Now(), processes: map[int]*process{}, index: map[string]int{}}, 0.0
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -92,41 +93,38 @@ func watchBlocked(server Sampler, resolver *symbol.Resolver) (stop func() []Bloc
 
 // places are where threads were seen to wait.
 type places struct {
-	resolver *symbol.Resolver
-	began    time.Time
-	maps     map[int][]perf.Map // by process
-	index    map[string]int     // in the list, by system call and addresses
-	list     []Blocked          // Threads are sums over looks
+	resolver  *symbol.Resolver
+	began     time.Time
+	processes map[int]*process
+	index     map[string]int // in the list, by system call and addresses
+	list      []Blocked      // Threads are sums over looks
+}
+
+// A process is what has been read of one, once: there are a hundred looks a second.
+type process struct {
+	maps  []perf.Map
+	calls func(instruction, pointer uint64, stack []byte) []uint64
 }
 
 // add counts a thread, with the functions that its stack shows.
 func (p *places) add(b subject.Blocked) {
-	maps, known := p.maps[b.PID]
-	if !known {
-		maps = perf.Executable(b.PID)
-		p.maps[b.PID] = maps
+	of := p.processes[b.PID]
+	if of == nil {
+		maps := perf.Executable(b.PID)
+		of = &process{maps, p.resolver.Calls(maps, p.began)}
+		p.processes[b.PID] = of
 	}
 	var addresses []uint64
 	if b.Stack != nil && len(p.list) < mostPlaces {
-		addresses = p.resolver.Callers(maps, b.Instruction, b.Pointer, b.Stack, p.began)
+		addresses = of.calls(b.Instruction, b.Pointer, b.Stack)
 	}
 	key := fmt.Sprint(b.Call, b.PID, addresses)
 	i, known := p.index[key]
 	if !known {
 		i = len(p.list)
 		p.index[key] = i
-		p.list = append(p.list, Blocked{Call: b.Call, Frames: p.frames(b.PID, maps, addresses)})
+		frames := slices.Concat(p.resolver.Frames(b.PID, of.maps, addresses, p.began)...)
+		p.list = append(p.list, Blocked{Call: b.Call, Frames: frames})
 	}
 	p.list[i].Threads++
-}
-
-// frames are the functions at addresses, the first one that of an instruction, the others those of callers.
-func (p *places) frames(pid int, maps []perf.Map, addresses []uint64) (frames []symbol.Frame) {
-	for i := range addresses {
-		addresses[i] -= uint64(min(i, 1)) // the call, not where it goes on
-	}
-	for _, found := range p.resolver.Frames(pid, maps, addresses, p.began) {
-		frames = append(frames, found...)
-	}
-	return frames
 }

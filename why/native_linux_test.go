@@ -2,18 +2,13 @@ package why
 
 import (
 	"bufio"
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"contend/internal/perf"
 	"contend/internal/testenv"
@@ -133,54 +128,4 @@ func spun(t *testing.T, program string) Profile {
 	}
 	const cpu = time.Second // whatever it was: shares are looked at
 	return NewProfile(Resolve(samples, new(symbol.Resolver)), time.Duration(samples.Count())*samples.Period, cpu, 1, nil)
-}
-
-// Where threads wait is found without frame pointers: the register of the stack is enough.
-func TestWhereThreadsWait(t *testing.T) {
-	cc := testenv.Program(t, "cc")
-	want := []string{"pause_long", "take"}
-	if runtime.GOARCH != "amd64" {
-		want = []string{""}
-	}
-	for flags, want := range map[string][]string{"-O2": want, "-O2 -fno-omit-frame-pointer": want, "-O0": want, "-O2 -static": want, "-O2 -s": {""}} {
-		t.Run(flags, func(t *testing.T) {
-			program := filepath.Join(t.TempDir(), "wait")
-			run(t, cc, append(strings.Fields(flags), "-pthread", "-o", program, "testdata/wait.c")...)
-			cmd := exec.CommandContext(t.Context(), program)
-			input, err := cmd.StdinPipe()
-			testenv.Must(t, err)
-			testenv.Must(t, cmd.Start())
-			defer func() {
-				_ = input.Close()
-				_ = cmd.Wait()
-			}()
-			testenv.Eventually(t, "two threads wait in their functions", func() bool { return slices.Equal(waitingIn(cmd.Process.Pid), want) })
-		})
-	}
-}
-
-// waitingIn are the functions of a program's own in which threads wait, but for its first one.
-func waitingIn(pid int) []string {
-	var p Profile
-	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", pid))
-	for _, path := range threads[min(1, len(threads)):] {
-		text, _ := os.ReadFile(path)
-		fields := strings.Fields(string(text))
-		if len(fields) != 9 {
-			continue
-		}
-		pointer, _ := strconv.ParseUint(fields[7], 0, 64)
-		instruction, _ := strconv.ParseUint(fields[8], 0, 64)
-		mapped, r := perf.Executable(pid), new(symbol.Resolver)
-		memory := make([]byte, 8<<10)
-		n, _ := unix.ProcessVMReadv(pid, []unix.Iovec{{Base: &memory[0], Len: uint64(len(memory))}}, []unix.RemoteIovec{{Base: uintptr(pointer), Len: len(memory)}}, 0)
-		addresses := r.Callers(mapped, instruction, pointer, memory[:max(0, n)], time.Time{})
-		p.AddBlocked("", slices.Concat(r.Frames(pid, mapped, addresses, time.Time{})...), 1, nil)
-	}
-	var names []string
-	for _, b := range p.Blocked {
-		names = append(names, b.Function)
-	}
-	slices.Sort(names)
-	return names
 }

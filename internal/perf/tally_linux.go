@@ -32,7 +32,7 @@ type tally struct {
 // An image is what will be a Process.
 type image struct {
 	pid    int
-	maps   []Map // without their PID; shared with the process that forked it
+	maps   []Map // shared with the process that forked it, which their PID may be
 	seenAt uint64
 	counts map[place]uint64
 }

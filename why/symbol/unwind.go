@@ -21,31 +21,29 @@ const (
 	stackPointer = 7
 )
 
-// Callers returns where a thread is in user space and where its callers go on, the innermost first, found by what files
-// say of their stacks (.eh_frame, in Go .debug_frame). The thread waits in the kernel, with an instruction and a stack pointer as
-// proc_pid_syscall(5) has them and a stack that begins there. Its other registers are not known: callers end at a function
-// whose frame is found by one of these. On other machines than x86-64 there are none. What Frames says of processes and maps
-// holds here, too.
-func (r *Resolver) Callers(maps []perf.Map, instruction, pointer uint64, stack []byte, since time.Time) []uint64 {
-	addresses := []uint64{instruction}
+// Calls returns a function that finds where a thread of a process is in user space, and the calls that led there, the
+// innermost first, by what files say of their stacks (.eh_frame, in Go .debug_frame). The thread waits in the kernel, with an
+// instruction and a stack pointer as proc_pid_syscall(5) has them and a stack that begins there. Its other registers are not
+// known: calls end at a function whose frame is found by one of these. On other machines than x86-64 there are none. What Frames
+// says of processes and maps holds here, too, and the addresses are as it wants them.
+func (r *Resolver) Calls(maps []perf.Map, since time.Time) func(instruction, pointer uint64, stack []byte) []uint64 {
 	find := r.finder(maps, since)
-	u := unwinder{begin: pointer, memory: stack, stack: pointer}
-	for runtime.GOARCH == "amd64" && len(addresses) < maxDepth {
-		at := addresses[len(addresses)-1]
-		if len(addresses) > 1 {
-			at-- // the call
+	return func(instruction, pointer uint64, stack []byte) []uint64 {
+		addresses := []uint64{instruction}
+		u := unwinder{begin: pointer, memory: stack, stack: pointer}
+		for runtime.GOARCH == "amd64" {
+			m, virtual := find(addresses[len(addresses)-1])
+			if m == nil {
+				break
+			}
+			goesOn := u.leave(m.unwound, virtual)
+			if goesOn == 0 {
+				break
+			}
+			addresses = append(addresses, goesOn-1)
 		}
-		m, virtual := find(at)
-		if m == nil {
-			break
-		}
-		next := u.leave(m.unwound, virtual)
-		if next == 0 {
-			break
-		}
-		addresses = append(addresses, next)
+		return addresses
 	}
-	return addresses
 }
 
 // finder returns a function that finds the file that an address is in, nil if it has no code, and the address there.

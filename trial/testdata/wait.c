@@ -1,4 +1,4 @@
-// Two threads wait: one for a lock that main holds, one for a time. main says so and waits for its input to end.
+// Two threads wait: one for a lock that main holds, one for a time. main says so and waits for a signal.
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>
@@ -37,6 +37,5 @@ int main(void) {
 	pthread_create(&two, NULL, sleeper, NULL);
 	puts("waiting");
 	fflush(stdout);
-	getchar();
-	_exit(0);
+	pause();
 }
