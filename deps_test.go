@@ -228,7 +228,7 @@ var rooms = map[string]size{
 	"systems/counter":      {2240, 4460},
 	"systems/static":       {840, 790},
 	"systems/web":          {185, 130},
-	"systems/uplink":       {14410, 17680}, // +15: masters of a cluster that name each other; +40 of tests: a PostgreSQL begins with a copy of what another began with, and what is in a Redis' buffers is no data; +15: servers are asked whether they respond while others are read, as a silent one held these up for 10 s at a time; tests of what is lost, stuck or out of order when customers stay away, clients are deaf, servers silent, full or emptied; two tests of order share their check
+	"systems/uplink":       {14412, 17730}, // +2, +50: acknowledgements that are cut short; +15: masters of a cluster that name each other; +40 of tests: a PostgreSQL begins with a copy of what another began with, and what is in a Redis' buffers is no data; +15: servers are asked whether they respond while others are read, as a silent one held these up for 10 s at a time; tests of what is lost, stuck or out of order when customers stay away, clients are deaf, servers silent, full or emptied; two tests of order share their check
 	"load":                 {4930, 3825},   // +50, +45: flows that are answered in part; +120, +100: what limits of connections and a late 100 Continue cost, pauses after refusals, responses that are awaited at the end; +50, +100: who is starved, and when a server stood still; +110, +80: responses by caller, what a run went through in words, closed connections
 	"loop":                 {2090, 1960},   // +65, +110: several connections of one iteration
 	"metric":               {475, 250},     // +15, +5: what other tools call a metric

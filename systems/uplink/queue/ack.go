@@ -102,6 +102,7 @@ func (in *Intake) acknowledge() {
 		if in.ctx.Err() == nil {
 			in.failed("acknowledging", err)
 		}
+		a = acker{} // what was cut short may be sent later, with the text that it points to
 		pause.wait(in.ctx)
 		wake(in.acksWait)
 	}

@@ -1,10 +1,15 @@
 package queue
 
 import (
+	"context"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"contend/internal/redisserver/redistest"
 	"contend/systems/uplink/message"
@@ -142,6 +147,49 @@ func pendingIn(t *testing.T, r *Redis, key string) int {
 		t.Fatal(err)
 	}
 	return len(items)
+}
+
+// cutShort is a client whose first acknowledgements are cut short and stay in hand, as those of a
+// connection that does not write.
+type cutShort struct {
+	rueidis.Client
+	kept  atomic.Pointer[[]rueidis.Completed]
+	words [][]string // as they were
+}
+
+func (c *cutShort) DoMulti(ctx context.Context, multi ...rueidis.Completed) []rueidis.RedisResult {
+	if len(multi) == 0 || multi[0].Commands()[0] != "XACK" || c.kept.Load() != nil {
+		return c.Client.DoMulti(ctx, multi...)
+	}
+	results := make([]rueidis.RedisResult, len(multi))
+	for i := range multi {
+		words := slices.Clone(multi[i].Commands())
+		for j := range words {
+			words[j] = strings.Clone(words[j])
+		}
+		c.words = append(c.words, words)
+		results[i] = rueidis.NewErrorResult(context.DeadlineExceeded)
+	}
+	c.kept.Store(&multi)
+	return results
+}
+
+// Acknowledgements that were cut short may be sent later, and what they acknowledge does not change by then.
+func TestAcknowledgementsCutShort(t *testing.T) {
+	t.Parallel()
+	r := openURL(t, "")
+	client := &cutShort{Client: r.client}
+	r.client = client
+	c, _ := startIntake(t, r, long("one"), true)
+	produce(t, r, frames(0, 100))
+	until(t, "one is cut short", func() bool { return client.kept.Load() != nil })
+	produce(t, r, frames(100, 500))
+	until(t, "all are acknowledged", func() bool { return c.in.Stats().Acked == 500 })
+	for i, cmd := range *client.kept.Load() {
+		if now := cmd.Commands(); !slices.Equal(now, client.words[i]) {
+			t.Errorf("%d was %v and is %v", i, client.words[i], now)
+		}
+	}
 }
 
 func TestIntakeGivesUnacknowledgedEntriesAgain(t *testing.T) {
