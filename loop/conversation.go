@@ -10,6 +10,7 @@ package loop
 import (
 	"context"
 	"net"
+	"time"
 
 	"contend/load"
 )
@@ -152,6 +153,19 @@ type Lane interface {
 	// it carried something.
 	Lost(err error)
 }
+
+// An Impatient is a Roamer, or a Lane, that gives up what it has sent when no
+// answer comes in time.
+type Impatient interface {
+	// Patience returns for how long it still waits for an answer, or the error with
+	// which it gives up: its connection is closed, and Lost gets that error. 0 and
+	// nil say that it waits for none. A wait that begins with less than
+	// LeastPatience may end that much late.
+	Patience() (left time.Duration, gaveUp error)
+}
+
+// LeastPatience is after how long an Impatient is asked again.
+const LeastPatience = time.Second
 
 // RoamerSlots are the Slots of a Roamer, which may tell them things within Start,
 // Resume, Receive and Skipped.

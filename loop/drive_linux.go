@@ -21,6 +21,7 @@ type drive struct {
 	queue    queue         // free VUs, in the closed model by their due times
 	later    later         // those whose turn comes later
 	flying   list          // in flight, if there is a timeout
+	asks     time.Duration // when the Impatient are asked next; never: there are none
 	inflight int           // how many
 	done     []finished    // iterations that the last read ended
 	crowded  []*connection // have more to read
@@ -81,6 +82,10 @@ func (l *Loop) prepare(s *load.Shard) error {
 		done:    done,
 		crowded: l.crowded,
 		looked:  s.Elapsed(),
+		asks:    never,
+	}
+	if l.links[0].impatient != nil {
+		l.asks = l.looked + LeastPatience
 	}
 	if runtime.GOMAXPROCS(0) > 1 { // else the other goroutines would wait as well
 		l.shortly = 10 // a nearer timer would cost more than the wait
@@ -263,16 +268,16 @@ func (l *Loop) alarm(at time.Duration) error {
 	return l.poller.arm(at)
 }
 
-// deadline returns when the longest in flight runs into its timeout.
+// deadline returns when the longest in flight runs into its timeout, or the Impatient are asked.
 func (l *Loop) deadline() time.Duration {
 	if l.timeout == 0 {
-		return never
+		return l.asks
 	}
 	s := l.flying.head()
 	if s == nil {
-		return never
+		return l.asks
 	}
-	return s.it.Start + l.timeout
+	return min(l.asks, s.it.Start+l.timeout)
 }
 
 // nextDue returns when the next iteration is due that has a free VU.
@@ -294,16 +299,29 @@ func (l *Loop) nextFree() time.Duration {
 // expire ends the iterations that have taken too long.
 func (l *Loop) expire() {
 	l.alarmed = false
-	if l.timeout == 0 {
-		return
-	}
 	l.now = l.shard.Elapsed()
-	for {
+	if l.now >= l.asks {
+		l.ask()
+	}
+	for l.timeout > 0 {
 		s := l.flying.head()
 		if s == nil || s.it.Start+l.timeout > l.now {
 			return
 		}
 		l.cancel(s)
+	}
+}
+
+// ask closes the connections of those that give up.
+func (l *Loop) ask() {
+	l.asks = l.now + LeastPatience
+	for k := range l.connections() {
+		switch left, gaveUp := k.impatient.Patience(); {
+		case gaveUp != nil:
+			l.fail(k, gaveUp)
+		case left > 0:
+			l.asks = min(l.asks, l.now+left)
+		}
 	}
 }
 

@@ -44,6 +44,7 @@ func (k *connection) at(lane int) *connection {
 	for lane > len(k.others) {
 		side := k.roamer.(Fan).Lane(1 + len(k.others))
 		to := &connection{loop: l, id: int32(len(l.links) + len(l.lanes)), address: k.address, conversation: side, witness: side, lane: side}
+		to.impatient, _ = side.(Impatient)
 		k.others, l.lanes = append(k.others, to), append(l.lanes, to)
 	}
 	if lane == 0 {

@@ -24,14 +24,15 @@ const (
 type connection struct {
 	loop         *Loop
 	conversation Conversation
-	skipper      Skipper  // nil: it cannot skip
-	canceler     Canceler // nil: it cannot cancel
-	namer        Namer    // nil: its requests have no names
-	repeater     Repeater // nil: it cannot repeat
-	secured      Secured  // nil: it takes any connection
-	roamer       Roamer   // nil: its iterations do not leave it
-	witness      Witness  // nil: it asks for nothing
-	lane         Lane     // nil: it carries nothing by itself
+	skipper      Skipper   // nil: it cannot skip
+	canceler     Canceler  // nil: it cannot cancel
+	namer        Namer     // nil: its requests have no names
+	repeater     Repeater  // nil: it cannot repeat
+	secured      Secured   // nil: it takes any connection
+	roamer       Roamer    // nil: its iterations do not leave it
+	witness      Witness   // nil: it asks for nothing
+	lane         Lane      // nil: it carries nothing by itself
+	impatient    Impatient // nil: it waits without end
 	slots        []*slot
 	inflight     int
 

@@ -94,6 +94,7 @@ func (l *Loop) arrange() {
 		k.repeater, _ = k.conversation.(Repeater)
 		k.secured, _ = k.conversation.(Secured)
 		k.witness, _ = k.conversation.(Witness)
+		k.impatient, _ = k.conversation.(Impatient)
 		if k.roamer, _ = k.conversation.(Roamer); k.roamer != nil {
 			l.roams = true
 			k.roamer.Bind(k)

@@ -87,10 +87,10 @@ func (c *conversation) converse() {
 	}
 }
 
-// takes reports whether the loop can send a call.
+// takes reports whether the loop can send a call, and end it in time.
 func (c *conversation) takes(asked *call) bool {
 	near := c.v.target.near
-	return asked.url.Scheme == near.scheme && asked.url.Host == near.host && asked.timeout == defaultTimeout
+	return asked.url.Scheme == near.scheme && asked.url.Host == near.host && asked.timeout >= loop.LeastPatience
 }
 
 // Bind keeps the slots.

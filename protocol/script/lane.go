@@ -26,7 +26,10 @@ type lane struct {
 	remote   net.Addr // of the connection
 }
 
-var _ loop.Lane = (*lane)(nil)
+var (
+	_ loop.Lane      = (*lane)(nil)
+	_ loop.Impatient = (*lane)(nil)
+)
 
 // Open has nothing to say before the first request.
 func (l *lane) Open(out []byte) []byte {
@@ -124,6 +127,18 @@ func (l *lane) answered() *reply {
 	l.asked, l.again = nil, false
 	l.answers++
 	return r
+}
+
+// Patience is that of the call.
+func (l *lane) Patience() (time.Duration, error) {
+	if l.asked == nil {
+		return 0, nil
+	}
+	left := l.asked.timeout - time.Since(l.marks.began)
+	if left <= 0 {
+		return 0, errLate(l.asked.timeout)
+	}
+	return left, nil
 }
 
 // Lost takes the end of a connection.

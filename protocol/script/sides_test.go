@@ -69,6 +69,36 @@ func TestSideBySide(t *testing.T) {
 	})
 }
 
+// A server that is silent costs a script what its request allows, and the script goes on; also where nobody waits for it alone.
+func TestASilentServerHasALimit(t *testing.T) {
+	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
+		for name, flow := range map[string]string{
+			"alone":        "came.push(http.get(u + '/held', patient));",
+			"a batch":      "came.push(...http.batch([['GET', u + '/held', null, patient], u + '/free']));",
+			"side by side": "const [held, free] = [ask('/held'), ask('/free')]; await free; came.push(http.get(u + '/a')); came.push(await held, await free);",
+		} {
+			path := testenv.Files(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
+				const u = __ENV.BASE_URL, patient = { timeout: '1s' }, ask = (path) => http.asyncRequest('GET', u + path, null, patient);
+				export default async function () {
+					const came = [];
+					`+flow+`
+					const late = came.filter((r) => r.status === 0);
+					check(late, { 'one is late': (late) => late.length === 1 && late[0].error_code === 1050 && late[0].error.includes('within 1s') });
+					check(http.get(u + '/free'), { 'the next is not': (r) => r.body === '/free' });
+				}`)
+			r := drive(Config{Script: path, URL: serveHeld(t)}, 1)
+			for _, c := range r.Checks {
+				if c.Passed != 1 || c.Failed > 0 {
+					t.Errorf("%s: %+v, want 1: %v", name, c, r.Examples)
+				}
+			}
+			if len(r.Checks) != 2 || r.Accounted() != 1 {
+				t.Errorf("%s: %d checks, %d iterations accounted for", name, len(r.Checks), r.Accounted())
+			}
+		}
+	})
+}
+
 // A promise that is rejected and that nobody waits for ends the iteration at once: what is in flight is given up.
 func TestARejectionEndsTheIteration(t *testing.T) {
 	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {

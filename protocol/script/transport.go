@@ -58,6 +58,10 @@ var errLong = &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("a body of 
 // defaultTimeout is that of a request.
 const defaultTimeout = time.Minute
 
+func errLate(limit time.Duration) error {
+	return &errkind.Error{Kind: errkind.Timeout, Err: fmt.Errorf("no complete answer within %v", limit)}
+}
+
 // roundTrip sends a call by net/http, and waits.
 func (v *vu) roundTrip(c *call) *reply {
 	r := &reply{}
@@ -67,7 +71,7 @@ func (v *vu) roundTrip(c *call) *reply {
 
 // exchange sends a call by net/http. It touches nothing of the script.
 func (v *vu) exchange(ctx context.Context, c *call, r *reply) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, &errkind.Error{Kind: errkind.Timeout, Err: fmt.Errorf("no complete answer within %v", c.timeout)})
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errLate(c.timeout))
 	defer cancel()
 	clock := stopwatch{marks: marks{began: time.Now()}}
 	request := &http.Request{Method: c.method, URL: c.url, Header: c.header, ContentLength: int64(len(c.body)), Host: c.header.Get("Host"), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
