@@ -20,6 +20,8 @@ var (
 	withLoad   = regexp.MustCompile(`export\s+default|exports\.default|\bas\s+default\b`)
 	ownLoad    = regexp.MustCompile(`\bscenarios\b`)
 	anyAddress = regexp.MustCompile(`__ENV\.(\w*URL\w*)`)
+	// An address that is written down, but for those that something is imported from.
+	written = regexp.MustCompile(`(?m)(from\s*|import\s*|require\()?(["'\x60])(http|ws)s?://[\w.-]+(:\d+)?`)
 )
 
 // strangers reads the scripts of a folder and of those below it, as others wrote them. Their default function runs
@@ -38,7 +40,7 @@ func strangers(dir string) (all []script, err error) {
 		}
 		text, err := os.ReadFile(path)
 		if err == nil && ofK6.Match(text) && (withLoad.Match(text) || ownLoad.Match(text)) {
-			all = append(all, newStranger(path, string(text)))
+			all = append(all, newStranger(dir, path, string(text)))
 		}
 		return err
 	})
@@ -49,8 +51,8 @@ func strangers(dir string) (all []script, err error) {
 }
 
 // newStranger is a script whose addresses are the server's.
-func newStranger(path, text string) script {
-	s := script{Path: path, About: "a stranger's", Stranger: true, Addresses: []string{"BASE_URL"}}
+func newStranger(dir, path, text string) script {
+	s := script{Path: path, About: "a stranger's", Stranger: dir, Addresses: []string{"BASE_URL"}}
 	for _, m := range anyAddress.FindAllStringSubmatch(text, -1) {
 		s.Addresses = append(s.Addresses, m[1])
 	}
@@ -58,6 +60,34 @@ func newStranger(path, text string) script {
 		s.Flags = []string{"--vus", "1", "--iterations", "2"}
 	}
 	return s
+}
+
+// movedTo returns the script in a copy of its folder in which the addresses are the server's. Nothing else is changed.
+func (s script) movedTo(address string) (script, error) {
+	dir, err := os.MkdirTemp("", "contend-strangers")
+	if err != nil {
+		return s, err
+	}
+	name, err := filepath.Rel(s.Stranger, s.Path)
+	err = errors.Join(err, os.CopyFS(dir, os.DirFS(s.Stranger)), filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if kind := filepath.Ext(path); err != nil || kind != ".js" && kind != ".ts" || !entry.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		text = written.ReplaceAllFunc(text, func(found []byte) []byte {
+			parts := written.FindSubmatch(found)
+			if len(parts[1]) > 0 {
+				return found
+			}
+			return fmt.Appendf(nil, "%s%s://%s", parts[2], parts[3], address)
+		})
+		return os.WriteFile(path, text, 0o600)
+	}))
+	s.Stranger, s.Path = dir, filepath.Join(dir, name)
+	return s, err
 }
 
 // sameStrangers runs each script with k6, where there is one, and with contend, and prints in what they differ.

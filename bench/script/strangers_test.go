@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,6 +34,28 @@ func TestStrangers(t *testing.T) {
 	}
 	_, err = strangers(t.TempDir())
 	testenv.Says(t, err, "has no script that imports k6")
+}
+
+// Addresses become the server's, but not those of modules, and what is imported moves along.
+func TestMovedTo(t *testing.T) {
+	first := testenv.Files(t, "load/a.js", "import http from 'k6/http'; import x from 'https://jslib.k6.io/x.js'; import { at } from '../lib/at.js';\n"+
+		"export default function () { http.get(__ENV.SHOP_URL || \"https://shop.test:8443/a\"); http.get(`${at}/b?to=https://no.test`); }",
+		"lib/at.js", "export const at = 'ws://localhost:3000/ws';")
+	s := newStranger(filepath.Dir(filepath.Dir(first)), first, "")
+	moved, err := s.movedTo("127.0.0.1:1")
+	testenv.Must(t, err)
+	defer os.RemoveAll(moved.Stranger)
+	for path, want := range map[string]string{
+		moved.Path: "import http from 'k6/http'; import x from 'https://jslib.k6.io/x.js'; import { at } from '../lib/at.js';\n" +
+			"export default function () { http.get(__ENV.SHOP_URL || \"http://127.0.0.1:1/a\"); http.get(`${at}/b?to=https://no.test`); }",
+		filepath.Join(moved.Stranger, "lib/at.js"): "export const at = 'ws://127.0.0.1:1/ws';",
+	} {
+		text, err := os.ReadFile(path)
+		testenv.Must(t, err)
+		if string(text) != want {
+			t.Errorf("%s: %s, want %s", path, text, want)
+		}
+	}
 }
 
 // The server answers anything, in the form that is asked for.

@@ -24,7 +24,7 @@ type script struct {
 	Flags  []string // of the command line, as k6 calls them
 	Spread int64    // 0: the clock decides nothing
 
-	Stranger  bool     // its server answers anything, for all hosts, and its requests have no order
+	Stranger  string   // the folder of scripts that others wrote; else "". Its server answers anything, for all hosts, and its requests have no order
 	Addresses []string // the variables that are the server's URL
 }
 
@@ -163,21 +163,26 @@ func (t tool) run(ctx context.Context, s script) (o outcome, err error) {
 	defer os.RemoveAll(dir)
 	document := filepath.Join(dir, "document.json")
 	answering := service()
-	if s.Stranger {
+	if s.Stranger != "" {
 		answering = anything()
 	}
 	address, recorded, stop, err := startServer(answering)
 	if err != nil {
 		return o, err
 	}
-	recorded.any = s.Stranger
 	defer stop()
+	if recorded.any = s.Stranger != ""; recorded.any {
+		if s, err = s.movedTo(address); err != nil {
+			return o, err
+		}
+		defer os.RemoveAll(s.Stranger)
+	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, t.path, t.command(s, "http://"+address, document)...)
 	// k6 must not look for extensions on the network.
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "K6_AUTO_EXTENSION_RESOLUTION=false")
-	if s.Stranger {
+	if s.Stranger != "" {
 		for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
 			cmd.Env = append(cmd.Env, name+"=http://"+address)
 		}
