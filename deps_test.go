@@ -192,7 +192,7 @@ type size struct{ code, tests int }
 var rooms = map[string]size{
 	".":                    {0, 670},
 	"abtest":               {755, 835},   // +15: blocks that are long enough in CPU time
-	"bench":                {8605, 1330}, // +30, +25: scripts of others, with the addresses of the server; +5 of tests: rounds are drawn from fewer; +10, +5: recorded blocks are read by one package, instead of twice; +190, +35: histories of commits that are simulated; +170, +0: what each module holds of the program; +210, +45: scripts of others, against a server that answers anything; +140: servers with edits that nobody here knows; +5: sweeps that other programs spoil; +130, +15: counted servers in Rust, fasthttp, gRPC, nginx, Python and Node; +260, +20: servers in Go and C whose instructions are counted; +160, +30: sweeps of servers with known knees; those against an exhaustive sweep of two servers went
+	"bench":                {8615, 1330}, // +30, +25: scripts of others, with the addresses of the server; +5 of tests: rounds are drawn from fewer; +10, +5: recorded blocks are read by one package, instead of twice; +190, +35: histories of commits that are simulated; +170, +0: what each module holds of the program; +210, +45: scripts of others, against a server that answers anything; +140: servers with edits that nobody here knows; +5: sweeps that other programs spoil; +130, +15: counted servers in Rust, fasthttp, gRPC, nginx, Python and Node; +260, +20: servers in Go and C whose instructions are counted; +160, +30: sweeps of servers with known knees; those against an exhaustive sweep of two servers went
 	"bisect":               {190, 185},
 	"calibrate":            {555, 365}, // +105, +55: what a gate would do
 	"cmd":                  {15, 0},

@@ -79,9 +79,9 @@ func newRequest(r *http.Request, body []byte, address string) request {
 			parts = append(parts, name+": "+value)
 		}
 	}
-	_, port, _ := net.SplitHostPort(address)                                       // address has one
-	seen.Header = strings.ReplaceAll(strings.Join(parts, "; "), ":"+port, ":PORT") // another one in each run
-	seen.Line = strings.ReplaceAll(seen.Line, ":"+port, ":PORT")
+	_, port, _ := net.SplitHostPort(address) // address has one, another one in each run
+	known := strings.NewReplacer(":"+port, ":PORT", "%3A"+port, "%3APORT")
+	seen.Header, seen.Line, seen.Body = known.Replace(strings.Join(parts, "; ")), known.Replace(seen.Line), known.Replace(seen.Body)
 	return seen
 }
 

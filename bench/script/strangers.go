@@ -62,7 +62,11 @@ func newStranger(dir, path, text string) script {
 	return s
 }
 
-// movedTo returns the script in a copy of its folder in which the addresses are the server's. Nothing else is changed.
+// drawn has Math.random draw the same numbers in both tools (Lehmer's generator with the multiplier of Park and Miller, CACM 31, 1988).
+const drawn = "Math.random = (() => { let x = 1; return () => (x = x * 16807 % 2147483647) / 2147483647; })(); "
+
+// movedTo returns the script in a copy of its folder in which the addresses are the server's, and Math.random is drawn. Nothing
+// else is changed.
 func (s script) movedTo(address string) (script, error) {
 	dir, err := os.MkdirTemp("", "contend-strangers")
 	if err != nil {
@@ -84,6 +88,9 @@ func (s script) movedTo(address string) (script, error) {
 			}
 			return fmt.Appendf(nil, "%s%s://%s", parts[2], parts[3], address)
 		})
+		if path == filepath.Join(dir, name) {
+			text = append([]byte(drawn), text...)
+		}
 		return os.WriteFile(path, text, 0o600)
 	}))
 	s.Stranger, s.Path = dir, filepath.Join(dir, name)

@@ -46,7 +46,7 @@ func TestMovedTo(t *testing.T) {
 	testenv.Must(t, err)
 	defer os.RemoveAll(moved.Stranger)
 	for path, want := range map[string]string{
-		moved.Path: "import http from 'k6/http'; import x from 'https://jslib.k6.io/x.js'; import { at } from '../lib/at.js';\n" +
+		moved.Path: drawn + "import http from 'k6/http'; import x from 'https://jslib.k6.io/x.js'; import { at } from '../lib/at.js';\n" +
 			"export default function () { http.get(__ENV.SHOP_URL || \"http://127.0.0.1:1/a\"); http.get(`${at}/b?to=https://no.test`); }",
 		filepath.Join(moved.Stranger, "lib/at.js"): "export const at = 'ws://127.0.0.1:1/ws';",
 	} {
