@@ -46,7 +46,7 @@ type ciInput struct{ Default any }
 
 // values are what inputs are, by default or as given.
 func values(inputs map[string]ciInput, given map[string]string) map[string]string {
-	all := map[string]string{"github.server_url": "https://localhost", "github.action_repository": "nobody/contend", "github.token": "secret"}
+	all := map[string]string{"github.server_url": "https://localhost", "github.action_repository": "nobody/contend", "github.token": "secret", "github.event.repository.default_branch": "main"}
 	for name, input := range inputs {
 		value := fmt.Sprint(cmp.Or(input.Default, any("")))
 		if is, ok := given[name]; ok {
@@ -77,7 +77,7 @@ func githubJob(t *testing.T, folder string, given map[string]string) (job ciJob,
 	if action.Runs.Using != "composite" || step.ID != "compare" || step.Shell != "bash" || len(action.Runs.Steps) != 2 || action.Runs.Steps[1].Uses != "actions/upload-artifact@v4" {
 		t.Fatalf("%+v", action.Runs)
 	}
-	job = ciJob{step.Run, []string{"GITHUB_ACTIONS=true", "GITHUB_ACTION_PATH=" + fullPath(t, root), "GITHUB_BASE_REF=main", "GITHUB_REF=refs/pull/7/merge", "GITHUB_REPOSITORY=them/app",
+	job = ciJob{step.Run, []string{"GITHUB_ACTIONS=true", "GITHUB_ACTION_PATH=" + fullPath(t, root), "GITHUB_BASE_REF=main", "GITHUB_REF=refs/pull/7/merge", "GITHUB_REPOSITORY=them/app", "GITHUB_SERVER_URL=https://localhost",
 		"GITHUB_OUTPUT=" + filepath.Join(folder, "output"), "GITHUB_STEP_SUMMARY=" + filepath.Join(folder, "summary.md"), "RUNNER_TEMP=" + folder}}
 	for name, value := range step.Env {
 		job.env = append(job.env, name+"="+filled(t, value, all))
@@ -292,6 +292,78 @@ func TestCIComparesRevisions(t *testing.T) {
 		if name == "contend/comment.md" && !strings.HasPrefix(string(text), "<!-- contend contend -->\n\n"+begins) {
 			t.Errorf("the comment does not begin with %s:\n%s", begins, text)
 		}
+	}
+}
+
+// historian stands for contend: it adds a result to a history, as if another job had done so meanwhile, too.
+const historian = `echo "$@" >>"$ASKED"
+case "$*" in *svg*) echo "<svg>"$(ls $4 | wc -l)"</svg>"; exit ;; *--check*) exit $CHECKED ;; esac
+for arg; do [ "$was" = --history ] && perf=$arg; was=$arg; done
+[ -n "$perf" ] || exit 0
+[ -e "$perf/history.json" ] || printf '{\n  "anchor": "%s"\n}\n' $(git rev-parse HEAD^) >"$perf/history.json"
+echo result >"$perf/$(git rev-parse HEAD).json"
+[ ! -e "$HOME/other" ] || { cd "$HOME/other" && echo other >other.json && git add -A && git commit -qm other && git push -q origin HEAD:perf; }`
+
+// Only pushes to the main branch add to a history, also when another job does so at that moment, and fail where a change
+// is confirmed; requests show its picture, as it was then.
+func TestCIKeepsAHistory(t *testing.T) {
+	testenv.Program(t, "git")
+	home, programs := t.TempDir(), t.TempDir()
+	asked := filepath.Join(home, "asked")
+	env := []string{"HOME=" + home, "XDG_CACHE_HOME=" + home, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@localhost",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@localhost", "ASKED=" + asked}
+	program(t, programs, "contend", historian)
+	program(t, programs, "gh", "")
+	run := func(text string) string {
+		t.Helper()
+		out, code := shell(t, home, text, programs, env)
+		if code != 0 {
+			t.Fatal(text, ": ", out)
+		}
+		return strings.TrimSpace(out)
+	}
+	commit := "git commit -q --allow-empty -m change && git push -q origin HEAD:main"
+	run("git init -q --bare -b main remote && git clone -q remote app 2>/dev/null && cd app && git checkout -qb main && echo a >a && git add a && git commit -qm first && " + commit)
+	job, _ := githubJob(t, home, map[string]string{"count": "false", "history": "perf"})
+	pushed := []string{"GITHUB_EVENT_NAME=push", "GITHUB_REF=refs/heads/main", "GITHUB_BASE_REF="}
+	for i, step := range []struct {
+		before  string
+		env     []string
+		checked int
+		kept    string // files of the branch afterwards; "": the branch is not there
+		asks    string // how contend compares
+	}{
+		{":", nil, 0, "", "--revisions origin/main,HEAD"}, // there is nothing to show
+		{":", pushed, 0, "1 results, 0 others", "--history /perf --revisions HEAD^,HEAD"},
+		{"cd app && " + commit, nil, 3, "1 results, 0 others", "--revisions origin/main,HEAD"},
+		{"git clone -q -b perf remote other", pushed, 0, "2 results, 1 others", "--history /perf"},
+		{"rm -rf other; cd app && " + commit, pushed, 3, "3 results, 1 others", "--history /perf"},
+	} {
+		run("rm -f " + asked + "; " + step.before)
+		out, code := shell(t, filepath.Join(home, "app"), job.script, programs, append(append(env, job.env...), append(step.env, fmt.Sprint("CHECKED=", step.checked))...))
+		want := 0
+		if step.env != nil {
+			want = step.checked
+		}
+		if code != want {
+			t.Errorf("%d: exit code %d, want %d: %s", i, code, want, out)
+		}
+		compared, _, _ := strings.Cut(strings.ReplaceAll(readFile(t, asked), filepath.Join(home, "contend"), ""), " --build")
+		if compared != "compare "+step.asks {
+			t.Errorf("%d: %q, want %q", i, compared, step.asks)
+		}
+		kept := run(`cd remote; git rev-parse -q --verify perf >/dev/null || exit 0; git ls-tree --name-only perf | awk 'length($0) > 40 {n++} /other/ {o++} END {printf "%d results, %d others", n, o}'`)
+		if kept != step.kept {
+			t.Errorf("%d: %s, want %s: %s", i, kept, step.kept, out)
+		}
+		at := run("cd remote && git rev-parse -q --verify perf || true")
+		picture := "![contend over the commits of main](https://localhost/them/app/raw/" + at + "/history.svg)"
+		if shown := strings.Contains(readFile(t, home, "contend/comment.md"), picture); shown != (step.env == nil && step.kept != "") {
+			t.Errorf("%d: shown %v: %s", i, shown, readFile(t, home, "contend/comment.md"))
+		}
+	}
+	if files := run("cd remote && git ls-tree --name-only perf"); !strings.Contains(files, "history.json\nhistory.svg\nother.json") || strings.Count(files, "\n") != 5 {
+		t.Errorf("the branch has %s", files)
 	}
 }
 

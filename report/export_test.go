@@ -1,11 +1,6 @@
 package report
 
-import (
-	"fmt"
-	"strings"
-
-	"contend/report/chart"
-)
+import "strings"
 
 // For tests of the small parts.
 var Escape = escape
@@ -63,8 +58,7 @@ func MarkdownLine(text string) string {
 func PictureOf(d *Document, title string) string {
 	for _, p := range d.pictures(Place{}) {
 		if p.title == title {
-			sized := strings.Replace(p.svg, "<svg ", fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" `, 2*chart.Width), 1)
-			return strings.Replace(sized, ">", "><style>\n"+chart.CSS+"</style>\n", 1) + "\n"
+			return p.file()
 		}
 	}
 	return ""

@@ -33,7 +33,7 @@ const (
 
 // HistoryFormats are the forms in which a history is written, by name.
 var HistoryFormats = map[string]func(*History, io.Writer) error{
-	"text": (*History).Text, "markdown": (*History).Markdown, "html": (*History).HTML, "csv": (*History).CSV, "benchfmt": (*History).Benchmarks,
+	"text": (*History).Text, "markdown": (*History).Markdown, "html": (*History).HTML, "csv": (*History).CSV, "benchfmt": (*History).Benchmarks, "svg": (*History).SVG,
 }
 
 // Screen writes the page of a terminal.
@@ -68,6 +68,12 @@ func (h *History) HTML(w io.Writer) error {
 	h.others(v)
 	figures.section("figures", "", "", h.pictures(), v)
 	return writePage(w, "history", s.first, s.mood, &answer, &figures, "")
+}
+
+// SVG writes the first of the page's pictures, as a file that needs nothing else.
+func (h *History) SVG(w io.Writer) error {
+	_, err := io.WriteString(w, h.pictures()[0].file())
+	return err
 }
 
 // screen answers how the newest revision compares with the anchor, and what changed; its table has so many points.

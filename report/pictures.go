@@ -25,6 +25,12 @@ type picture struct {
 	plot   string // JSON for report.js, which draws it again to be looked at closely; "": it does not
 }
 
+// file is the picture as an SVG file of its own.
+func (p picture) file() string {
+	sized := strings.Replace(p.svg, "<svg ", fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" `, 2*chart.Width), 1)
+	return strings.Replace(sized, ">", "><style>\n"+chart.CSS+"</style>\n", 1) + "\n"
+}
+
 // pictures are those of a part.
 func (d *Document) pictures(at Place) []picture {
 	list := slices.Concat(d.comparedPictures(at), d.becausePictures(at), d.sweptPictures(at), d.calibrationPictures(), d.designPictures(at), d.picturesNextToPublished(at))

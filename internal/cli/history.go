@@ -49,7 +49,7 @@ type historyOptions struct {
 	Metric   string        `flag:"metric" words:"show this *metric* instead of the one that the verdict was asked for"`
 	Only     []string      `flag:"only" list:"repeat" words:"show only results with this *FIELD=TEXT*: asked, toolchain, cpu, cores, kernel or placement that contains it; experiment, part or variant that is it; repeatable"`
 	Anchor   string        `flag:"anchor" words:"first make this *revision* the one that others are compared with"`
-	Format   historyFormat `flag:"format" words:"*format*: text, markdown, html, csv or benchfmt, each with every result"`
+	Format   historyFormat `flag:"format" words:"*format*: text, markdown, html, csv or benchfmt, each with every result; svg, the picture alone"`
 	Markdown bool          `flag:"markdown" words:"show every result, as Markdown"`
 	Full     bool          `flag:"full" words:"show every result and which other lines there are, instead of one page"`
 	Check    bool          `flag:"check" words:"confirm the newest step that was not told yet: build and compare the revisions before and after it again; exit with code 3 if it is confirmed"`
