@@ -180,7 +180,11 @@ func (t *Target) Summary(ctx context.Context, r *load.Result) (map[string][]byte
 	ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 	defer cancel()
 	returned, err := t.runOnce(ctx, handleSummary, func(v *vu) (sobek.Value, error) {
-		return v.parse(string(text))
+		data, err := v.parse(string(text))
+		if o, ok := data.(*sobek.Object); ok && o.Get("setup_data") == nil {
+			err = o.Set("setup_data", sobek.Undefined()) // as in k6, whose keys some count
+		}
+		return data, err
 	})
 	if err != nil || returned == nil || !isObject(returned.value) {
 		return nil, err
