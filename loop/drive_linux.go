@@ -316,6 +316,9 @@ func (l *Loop) expire() {
 func (l *Loop) ask() {
 	l.asks = l.now + LeastPatience
 	for k := range l.connections() {
+		if k.impatient == nil {
+			continue
+		}
 		switch left, gaveUp := k.impatient.Patience(); {
 		case gaveUp != nil:
 			l.fail(k, gaveUp)

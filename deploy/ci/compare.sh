@@ -62,13 +62,15 @@ open_history() {
   fi
 }
 
+# Fails where the history has nothing, as after nothing could be measured.
+draw_history() { contend history --format svg "$perf" >"$folder/history.svg" && mv "$folder/history.svg" "$perf"; }
+
 # What was added goes to the branch, also if others add to it meanwhile: files of results have names of their own.
 keep_history() {
   local to=origin try
   [ -z "${CONTEND_TOKEN:-}" ] || to=https://oauth2:$CONTEND_TOKEN@${CI_SERVER_HOST:-}/${CI_PROJECT_PATH:-}.git
   for try in 1 2 3 4 5; do
-    contend history --format svg "$perf" >"$perf/history.svg"
-    git -C "$perf" add --all
+    draw_history && git -C "$perf" add --all
     git -C "$perf" -c user.name=contend -c user.email=contend@localhost commit --quiet -m "$(git rev-parse HEAD)"
     git -C "$perf" push --quiet "$to" "HEAD:refs/heads/$HISTORY" && return
     sleep "$try"
@@ -112,7 +114,7 @@ printf '%s\n\n' "$mark" >"$folder/comment.md"
 keeps=false anchor=
 if [ -n "${HISTORY:-}" ]; then
   case ${GITHUB_EVENT_NAME:-}:${GITHUB_REF:-} in push:refs/heads/$DEFAULT) keeps=true ;; esac
-  [ "${CI_COMMIT_BRANCH:-}" != "$DEFAULT" ] || keeps=true
+  [ -z "${CI_COMMIT_BRANCH:-}" ] || [ "$CI_COMMIT_BRANCH" != "$DEFAULT" ] || keeps=true
   open_history
 fi
 if $keeps; then
@@ -125,10 +127,12 @@ if [ "$COUNT" = true ]; then
 fi
 if $keeps; then
   compare times --history "$perf"
-  code=0
-  contend history --check "$perf" >>"$folder/comment.md" || code=$?
-  case $code in 0 | 4) ;; *) failed=$code ;; esac
-  keep_history || { echo "the result could not be added to the branch $HISTORY" >&2; failed=1; }
+  if draw_history; then
+    code=0
+    contend history --check "$perf" >>"$folder/comment.md" || code=$?
+    case $code in 0 | 4) ;; *) failed=$code ;; esac
+    keep_history || { echo "the result could not be added to the branch $HISTORY" >&2; failed=1; }
+  fi
 else
   compare times
   [ ! -e "$perf/history.svg" ] || show_history
