@@ -81,6 +81,27 @@ func TestNativePrograms(t *testing.T) {
 	}
 }
 
+// Where the register of frames is used for something else, nobody is named who did not call.
+func TestWhatLooksLikeAFrame(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the program is in assembly of x86-64")
+	}
+	program := filepath.Join(t.TempDir(), "lost")
+	run(t, testenv.Program(t, "cc"), "-O2", "-fomit-frame-pointer", "-mno-red-zone", "-o", program, "testdata/lost.c")
+	burnt := false
+	for _, s := range spun(t, program).Stacks {
+		for _, f := range s.Frames {
+			burnt = burnt || f.Function == "burn"
+			if f.Function == "never" {
+				t.Fatalf("never in %v", s.Frames)
+			}
+		}
+	}
+	if !burnt {
+		t.Error("burn was not seen")
+	}
+}
+
 func run(t *testing.T, program string, args ...string) {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput(); err != nil {

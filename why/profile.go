@@ -128,6 +128,7 @@ func (p *Profile) spend(stacks []Stack, each float64, own *regexp.Regexp) {
 // resolve names the addresses of a process's stacks, which were taken since a time.
 func resolve(r *symbol.Resolver, p perf.Process, since time.Time) []Stack {
 	var user, kernel places
+	p.Stacks = onlyCallers(r, p, since)
 	p.Stacks = withFirstCallers(r, p, since)
 	for _, s := range p.Stacks {
 		user.add(s.User)
@@ -140,6 +141,27 @@ func resolve(r *symbol.Resolver, p perf.Process, since time.Time) []Stack {
 	stacks := make([]Stack, len(p.Stacks))
 	for i, s := range p.Stacks {
 		stacks[i] = Stack{Frames: append(kernel.of(s.Kernel), user.of(s.User)...), Samples: int64(s.Count)}
+	}
+	return stacks
+}
+
+// onlyCallers are the stacks of a process up to where they are none: what goes back to an address calls before it.
+func onlyCallers(r *symbol.Resolver, p perf.Process, since time.Time) []perf.Stack {
+	var all places
+	for _, s := range p.Stacks {
+		for _, address := range s.User[min(1, len(s.User)):] {
+			all.put(address)
+		}
+	}
+	follow := r.FollowCalls(p.PID, p.Maps, all.addresses, since)
+	stacks := slices.Clone(p.Stacks)
+	for i, s := range stacks {
+		for n, address := range s.User {
+			if n > 0 && !follow[all.index[address]] {
+				stacks[i].User = s.User[:n]
+				break
+			}
+		}
 	}
 	return stacks
 }
@@ -183,14 +205,18 @@ func called(addresses []uint64) iter.Seq[uint64] {
 }
 
 func (p *places) add(addresses []uint64) {
+	for address := range called(addresses) {
+		p.put(address)
+	}
+}
+
+func (p *places) put(address uint64) {
 	if p.index == nil {
 		p.index = map[uint64]int{}
 	}
-	for address := range called(addresses) {
-		if _, known := p.index[address]; !known {
-			p.index[address] = len(p.addresses)
-			p.addresses = append(p.addresses, address)
-		}
+	if _, known := p.index[address]; !known {
+		p.index[address] = len(p.addresses)
+		p.addresses = append(p.addresses, address)
 	}
 }
 
