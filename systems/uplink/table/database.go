@@ -39,6 +39,7 @@ type database struct {
 	outages   atomic.Int64    // how often the database was not available
 	full      atomic.Bool     // its disk was, at the last transaction
 	file      string          // of SQLite; "": in memory, or PostgreSQL
+	turn      chan struct{}   // holds one of the transactions on a file; nil: any number goes on
 	claim     *claim          // to the file; nil: none yet
 }
 
@@ -81,7 +82,7 @@ func openSQLite(path string) (*database, error) {
 	if err != nil {
 		return nil, fmt.Errorf("table: %w", err)
 	}
-	return &database{DB: db, timeout: writeTimeout, silence: readSilence, file: full}, nil
+	return &database{DB: db, timeout: writeTimeout, silence: readSilence, file: full, turn: make(chan struct{}, 1)}, nil
 }
 
 // fileURL is how SQLite takes the absolute path of a file, whatever characters it has.
@@ -143,7 +144,7 @@ func orNull[T lorawan.EUI | lorawan.DevAddr](v *T) *int64 {
 func (db *database) transaction(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.timeout)
 	defer cancel()
-	err := db.noted(db.explained(ctx, db.attempt(ctx, do)))
+	err := db.noted(db.explained(ctx, db.inTurn(ctx, do)))
 	db.full.Store(errors.Is(err, ErrFull))
 	return err
 }
@@ -155,6 +156,21 @@ func (db *database) noted(err error) error {
 		db.outages.Add(1)
 	}
 	return err
+}
+
+// inTurn has transactions on a file wait for one another in their order. SQLite lets each look again and again whether the
+// file is free, so that some never find it so.
+func (db *database) inTurn(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
+	if db.turn == nil {
+		return db.attempt(ctx, do)
+	}
+	select {
+	case db.turn <- struct{}{}:
+		defer func() { <-db.turn }()
+		return db.attempt(ctx, do)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (db *database) attempt(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
