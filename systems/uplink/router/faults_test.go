@@ -79,7 +79,7 @@ func generate(t *testing.T, redis *queue.Redis, c gen.Config, faults ...func()) 
 // receive runs a sink until all has arrived, or nothing has come for long.
 func receive(t testing.TB, address, token string, alter func(*sink.Config)) <-chan *sink.Result {
 	c := sink.Config{URL: "ws://" + address + "/api/v1/stream/upstream/", Token: token, Seed: 1, Expect: many,
-		FirstRetry: 100 * time.Millisecond, Idle: 40 * time.Second}
+		FirstRetry: 100 * time.Millisecond, Idle: 2 * time.Minute} // more than all pauses between connections, 65 s
 	if alter != nil {
 		alter(&c)
 	}
