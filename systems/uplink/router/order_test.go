@@ -20,7 +20,8 @@ import (
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t)
-	const n, devices = 4000, 200
+	// Half of the uplinks make a customer's part of the memory full, and all of them have room there.
+	const n, devices, held = 4000, 200, 5000
 	for _, test := range []struct {
 		name  string
 		alter func(*Config)
@@ -34,8 +35,8 @@ func TestOrder(t *testing.T) {
 			o.connect()
 			<-sent
 		}},
-		{"the customer is slow", func(c *Config) { c.Held = 2000 }, func(o *orderly) { o.connect(); o.send() }},
-		{"connections are lost", func(c *Config) { c.Held = 2000 }, func(o *orderly) {
+		{"the customer is slow", func(c *Config) { c.Held = held }, func(o *orderly) { o.connect(); o.send() }},
+		{"connections are lost", func(c *Config) { c.Held = held }, func(o *orderly) {
 			o.connect()
 			sent := o.sendSlowly()
 			for range 5 {
