@@ -39,8 +39,9 @@ var interpreters = []string{"node", "python", "java", "ruby", "php", "perl", "bu
 // elsewhere are the folders that dependencies of scripts are in, and what scripts begin with that a runtime brings.
 var elsewhere = []string{"/node_modules/", "node:", "/site-packages/", "/dist-packages/", "/lib/python", "<frozen"}
 
-// primitive finds methods of Rust's primitive types, which no program can add, and those of traits of its libraries for them.
-var primitive = lazyregexp.New(`^<([&*\[(]|(str|bool|char|[iuf]\d+|[iu]size)(>| as (core|alloc|std|<)))`)
+// brought finds functions that compilers bring: names with an underscore, Rust's libraries, methods of its primitive types, which
+// no program can add, and those of traits of its libraries for them.
+var brought = lazyregexp.New(`^(_|<?(std|core|alloc)::|<_|<([&*\[(]|(str|bool|char|[iuf]\d+|[iu]size)(>| as (core|alloc|std|<))))`)
 
 // isOwn reports whether a function with a name is of the program itself, and neither of a library, a runtime nor the kernel: of
 // Go by the file, which has the version of a module that is a dependency, and not what has no package in its name, which is the
@@ -56,7 +57,7 @@ func isOwn(f symbol.Frame) bool {
 	default:
 		return !strings.Contains(f.Package, ".so") && work.Of(f.Function, f.Package) == "" && !slices.Contains(outermost, f.Function) &&
 			!slices.ContainsFunc(interpreters, func(name string) bool { return strings.HasPrefix(f.Package, name) }) &&
-			!slices.ContainsFunc([]string{"std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "_", "<_"}, func(prefix string) bool { return strings.HasPrefix(f.Function, prefix) }) && !primitive().MatchString(f.Function)
+			!brought().MatchString(f.Function)
 	}
 }
 
