@@ -128,8 +128,7 @@ func (p *Profile) spend(stacks []Stack, each float64, own *regexp.Regexp) {
 // resolve names the addresses of a process's stacks, which were taken since a time.
 func resolve(r *symbol.Resolver, p perf.Process, since time.Time) []Stack {
 	var user, kernel places
-	p.Stacks = onlyCallers(r, p, since)
-	p.Stacks = withFirstCallers(r, p, since)
+	p.Stacks = withCallers(r, p, since)
 	for _, s := range p.Stacks {
 		user.add(s.User)
 		kernel.add(s.Kernel)
@@ -145,41 +144,37 @@ func resolve(r *symbol.Resolver, p perf.Process, since time.Time) []Stack {
 	return stacks
 }
 
-// onlyCallers are the stacks of a process up to where they are none: what goes back to an address calls before it.
-func onlyCallers(r *symbol.Resolver, p perf.Process, since time.Time) []perf.Stack {
-	var all places
-	for _, s := range p.Stacks {
-		for _, address := range s.User[min(1, len(s.User)):] {
-			all.put(address)
+// withCallers are the stacks of a process up to where what looks like a caller called nobody, and with the first callers of
+// functions without a frame, such as memset, or without one yet.
+func withCallers(r *symbol.Resolver, p perf.Process, since time.Time) []perf.Stack {
+	var returns []symbol.Return
+	index := map[symbol.Return]int{}
+	ask := func(one symbol.Return) {
+		if _, known := index[one]; !known {
+			index[one] = len(returns)
+			returns = append(returns, one)
 		}
 	}
-	follow := r.FollowCalls(p.PID, p.Maps, all.addresses, since)
+	for _, s := range p.Stacks {
+		for _, address := range s.User[min(1, len(s.User)):] {
+			ask(symbol.Return{To: address})
+		}
+		if s.Top != 0 && len(s.User) > 0 {
+			ask(symbol.Return{To: s.Top, From: s.User[0]})
+		}
+	}
+	called := r.Called(p.PID, p.Maps, returns, since)
 	stacks := slices.Clone(p.Stacks)
-	for i, s := range stacks {
+	for i := range stacks {
+		s := &stacks[i]
 		for n, address := range s.User {
-			if n > 0 && !follow[all.index[address]] {
-				stacks[i].User = s.User[:n]
+			if n > 0 && !called[index[symbol.Return{To: address}]] {
+				s.User = s.User[:n]
 				break
 			}
 		}
-	}
-	return stacks
-}
-
-// withFirstCallers are the stacks of a process with the first callers of functions without a frame, such as memset, or
-// without one yet.
-func withFirstCallers(r *symbol.Resolver, p perf.Process, since time.Time) []perf.Stack {
-	var returns []symbol.Return
-	var of []int
-	for i, s := range p.Stacks {
-		if s.Top != 0 && len(s.User) > 0 && (len(s.User) == 1 || s.User[1] != s.Top) {
-			returns, of = append(returns, symbol.Return{To: s.Top, From: s.User[0]}), append(of, i)
-		}
-	}
-	stacks := slices.Clone(p.Stacks)
-	for n, is := range r.Called(p.PID, p.Maps, returns, since) {
-		if i := of[n]; is {
-			stacks[i].User = slices.Insert(slices.Clone(stacks[i].User), 1, returns[n].To)
+		if s.Top != 0 && len(s.User) > 0 && called[index[symbol.Return{To: s.Top, From: s.User[0]}]] && (len(s.User) == 1 || s.User[1] != s.Top) {
+			s.User = slices.Insert(slices.Clone(s.User), 1, s.Top)
 		}
 	}
 	return stacks
@@ -205,18 +200,14 @@ func called(addresses []uint64) iter.Seq[uint64] {
 }
 
 func (p *places) add(addresses []uint64) {
-	for address := range called(addresses) {
-		p.put(address)
-	}
-}
-
-func (p *places) put(address uint64) {
 	if p.index == nil {
 		p.index = map[uint64]int{}
 	}
-	if _, known := p.index[address]; !known {
-		p.index[address] = len(p.addresses)
-		p.addresses = append(p.addresses, address)
+	for address := range called(addresses) {
+		if _, known := p.index[address]; !known {
+			p.index[address] = len(p.addresses)
+			p.addresses = append(p.addresses, address)
+		}
 	}
 }
 

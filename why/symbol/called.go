@@ -8,67 +8,55 @@ import (
 	"contend/internal/perf"
 )
 
-// A Return is where a function may go back to when it ends, and an address in that function.
+// A Return is where a function may go back to when it ends, and an address in that function; 0: in whatever function.
 type Return struct{ To, From uint64 }
 
+// longestCall is how many bytes a call has at most that compilers write (Intel, "Architectures Software Developer's Manual",
+// volume 2, CALL).
+const longestCall = 7
+
 // Called returns for each of a process's returns whether the instruction before it calls the function: by its address, or
-// through a table of functions of other files, which jumps to one elsewhere. The code is of x86-64 (Intel, "Architectures
-// Software Developer's Manual", volume 2, CALL). What Frames says of processes and maps holds here, too.
+// through a table of functions of other files, which jumps to one elsewhere. For whatever function it returns whether the
+// instruction is a call at all: compilers use the register of frames for other things, too, and then it leads to addresses
+// that nobody called from. That is true where it is not known: outside of files, of Go, whose outermost functions nothing
+// calls, and on other machines than x86-64. What Frames says of processes and maps holds here, too.
 func (r *Resolver) Called(pid int, maps []perf.Map, returns []Return, since time.Time) []bool {
 	called := make([]bool, len(returns))
 	if len(returns) == 0 {
 		return called
 	}
 	memory, err := openMemory(pid)
-	if err != nil {
-		return called
+	if err == nil {
+		defer memory.Close()
 	}
-	defer memory.Close()
 	find := r.finder(maps, since)
 	for i, one := range returns {
-		const direct, indirect = 0xe8, 0xff
-		code := make([]byte, 6)
-		if _, err := memory.ReadAt(code, int64(one.To)-6); err != nil {
+		caller, _ := find(one.To)
+		if one.From == 0 && (err != nil || runtime.GOARCH != "amd64" || caller == nil || caller.golang != nil) {
+			called[i] = true
 			continue
 		}
+		code := make([]byte, longestCall)
+		if _, err := memory.ReadAt(code, int64(one.To)-longestCall); err != nil { // so it is of a file that is not open
+			continue
+		}
+		const direct, indirect = 0xe8, 0xff
 		in, at := find(one.From)
 		switch {
+		case one.From == 0:
+			called[i] = endsWithCall(code)
 		case in == nil:
-		case code[1] == direct:
-			target, to := find(one.To + uint64(int64(int32(binary.LittleEndian.Uint32(code[2:])))))
+		case code[2] == direct:
+			target, to := find(one.To + uint64(int64(int32(binary.LittleEndian.Uint32(code[3:])))))
 			called[i] = target != nil && (target.jumps(to) || target == in && in.entry(at) == to)
-		case code[0] == indirect && code[1] == 0x15: // by an address in memory relative to the instruction
-			caller, _ := find(one.To)
+		case code[1] == indirect && code[2] == 0x15: // by an address in memory relative to the instruction
 			called[i] = caller != in
 		}
 	}
 	return called
 }
 
-// FollowCalls reports for each address of a process whether the instruction before it is a call, as where a function goes
-// back to. Compilers use the register of frames for other things, too, and then it leads to addresses that nobody called
-// from. It is true where that is not known: outside of files, of Go, whose outermost functions nothing calls, and on other
-// machines than x86-64. What Called says of code, and Frames of processes and maps, holds here, too.
-func (r *Resolver) FollowCalls(pid int, maps []perf.Map, addresses []uint64, since time.Time) []bool {
-	follow := make([]bool, len(addresses))
-	memory, err := openMemory(pid)
-	if err == nil {
-		defer memory.Close()
-	}
-	find := r.finder(maps, since)
-	for i, address := range addresses {
-		in, _ := find(address)
-		if follow[i] = err != nil || runtime.GOARCH != "amd64" || in == nil || in.golang != nil; follow[i] {
-			continue
-		}
-		code := make([]byte, 7)
-		_, err := memory.ReadAt(code, int64(address)-int64(len(code)))
-		follow[i] = err == nil && endsWithCall(code)
-	}
-	return follow
-}
-
-// endsWithCall reports whether seven bytes of code may end with a call.
+// endsWithCall reports whether so many bytes of code may end with a call.
 func endsWithCall(code []byte) bool {
 	if code[2] == 0xe8 { // by a distance
 		return true
