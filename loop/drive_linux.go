@@ -270,14 +270,10 @@ func (l *Loop) alarm(at time.Duration) error {
 
 // deadline returns when the longest in flight runs into its timeout, or the Impatient are asked.
 func (l *Loop) deadline() time.Duration {
-	if l.timeout == 0 {
-		return l.asks
+	if s := l.flying.head(); s != nil {
+		return min(l.asks, s.it.Start+l.timeout)
 	}
-	s := l.flying.head()
-	if s == nil {
-		return l.asks
-	}
-	return min(l.asks, s.it.Start+l.timeout)
+	return l.asks
 }
 
 // nextDue returns when the next iteration is due that has a free VU.
@@ -303,7 +299,7 @@ func (l *Loop) expire() {
 	if l.now >= l.asks {
 		l.ask()
 	}
-	for l.timeout > 0 {
+	for {
 		s := l.flying.head()
 		if s == nil || s.it.Start+l.timeout > l.now {
 			return
