@@ -35,7 +35,7 @@ get_contend() {
 
 # The commits that are compared, also where only the newest was checked out.
 fetch() {
-  if [ -z "$1" ] || git rev-parse --quiet --verify "$1^{commit}" >/dev/null; then return; fi
+  git rev-parse --quiet --verify "$1^{commit}" >/dev/null && return
   git fetch --quiet --no-tags --unshallow origin "+refs/heads/*:refs/remotes/origin/*" || git fetch --quiet --no-tags origin "+refs/heads/*:refs/remotes/origin/*"
 }
 
@@ -43,6 +43,7 @@ failed=0
 compare() { # FILE OPTION…: adds its answer to the comment
   local file=$1 code=0
   shift
+  if $keeps; then set -- "$@" --history "$perf"; fi
   [ -n "$anchor" ] || set -- "$@" --revisions "$base,$HEAD"
   contend compare "$@" --build "$BUILD" --url "$ADDRESS" --markdown \
     --junit "$folder/$file.xml" --html "$folder/$file.html" -o "$folder/$file.json" -- "$COMMAND" >>"$folder/comment.md" || code=$?
@@ -119,23 +120,20 @@ if [ -n "${HISTORY:-}" ]; then
 fi
 if $keeps; then
   anchor=$(sed -n 's/^ *"anchor": *"\([0-9a-f]*\)".*/\1/p' "$perf/history.json" 2>/dev/null || true)
-  fetch "$anchor"
+  [ -z "$anchor" ] || fetch "$anchor"
 fi
 if [ "$COUNT" = true ]; then
   command -v valgrind >/dev/null || { $([ "$(id -u)" = 0 ] || echo sudo) sh -c 'apt-get -qq update && apt-get -qq install -y valgrind' >&2; } || echo "valgrind could not be installed" >&2
-  if $keeps; then compare count --count --history "$perf"; else compare count --count; fi
+  compare count --count
 fi
-if $keeps; then
-  compare times --history "$perf"
-  if draw_history; then
-    code=0
-    contend history --check "$perf" >>"$folder/comment.md" || code=$?
-    case $code in 0 | 4) ;; *) failed=$code ;; esac
-    keep_history || { echo "the result could not be added to the branch $HISTORY" >&2; failed=1; }
-  fi
-else
-  compare times
+compare times
+if ! $keeps; then
   [ ! -e "$perf/history.svg" ] || show_history
+elif draw_history; then
+  code=0
+  contend history --check "$perf" >>"$folder/comment.md" || code=$?
+  case $code in 0 | 4) ;; *) failed=$code ;; esac
+  keep_history || { echo "the result could not be added to the branch $HISTORY" >&2; failed=1; }
 fi
 if [ -n "${GITHUB_OUTPUT:-}" ]; then
   {
