@@ -35,7 +35,7 @@ func strangers(dir string) (all []script, err error) {
 		if err == nil && entry.Name() == "node_modules" {
 			return filepath.SkipDir
 		}
-		if kind := filepath.Ext(path); err != nil || kind != ".js" && kind != ".ts" || !entry.Type().IsRegular() {
+		if err != nil || !isSource(path, entry) {
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -48,6 +48,12 @@ func strangers(dir string) (all []script, err error) {
 		err = fmt.Errorf("%s has no script that imports k6 and exports a default function or scenarios", dir)
 	}
 	return all, err
+}
+
+// isSource reports whether a file has code of scripts.
+func isSource(path string, entry fs.DirEntry) bool {
+	kind := filepath.Ext(path)
+	return entry.Type().IsRegular() && (kind == ".js" || kind == ".ts")
 }
 
 // newStranger is a script whose addresses are the server's.
@@ -74,7 +80,7 @@ func (s script) movedTo(address string) (script, error) {
 	}
 	name, err := filepath.Rel(s.Stranger, s.Path)
 	err = errors.Join(err, os.CopyFS(dir, os.DirFS(s.Stranger)), filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if kind := filepath.Ext(path); err != nil || kind != ".js" && kind != ".ts" || !entry.Type().IsRegular() {
+		if err != nil || !isSource(path, entry) {
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -93,8 +99,11 @@ func (s script) movedTo(address string) (script, error) {
 		}
 		return os.WriteFile(path, text, 0o600)
 	}))
+	if err != nil {
+		return s, errors.Join(err, os.RemoveAll(dir))
+	}
 	s.Stranger, s.Path = dir, filepath.Join(dir, name)
-	return s, err
+	return s, nil
 }
 
 // sameStrangers runs each script with k6, where there is one, and with contend, and prints in what they differ.
