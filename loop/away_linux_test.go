@@ -498,7 +498,11 @@ func TestRoamerStarvesNobody(t *testing.T) {
 						return true
 					})
 				})
-				plan := load.Plan{VUs: 2, Iterations: 1 << 40, Timeout: 50 * time.Millisecond, Grace: testenv.Patience}
+				timeout := testenv.Patience
+				if silent {
+					timeout = 50 * time.Millisecond
+				}
+				plan := load.Plan{VUs: 2, Iterations: 1 << 40, Timeout: timeout, Grace: testenv.Patience}
 				r, err := load.Run(ctx, "lines", &target{config: p.config(s)}, plan)
 				testenv.Must(t, err)
 				p.sane(t)
