@@ -306,12 +306,12 @@ func (d *Document) afterLab(list []reply) (steps []Step) {
 // plainWord is a word that a shell takes as it is.
 var plainWord = lazyregexp.New(`^[-A-Za-z0-9_./:=,@%+]+$`)
 
-// Quoted is a word as it is typed into a shell.
+// Quoted is a word as it is typed into a shell, and as commands in files are read: there is no backslash outside quotes.
 func Quoted(word string) string {
 	if plainWord().MatchString(word) {
 		return word
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(word, "'", `'"'"'`) + "'"
 }
 
 // name is what contend lab calls the experiment by.

@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"contend/experiment"
+	"contend/report"
 	"contend/setting"
 )
 
@@ -17,7 +21,7 @@ func TestLonger(t *testing.T) {
 		{[]string{"sweep", "-d", "5s", "--levels", "1,2", "http://a/"}, "contend sweep -d 3m --levels 1,2 http://a/"},
 		{[]string{"sweep", "-d5s", "http://a/?b&c"}, "contend sweep -d 3m 'http://a/?b&c'"},
 		{[]string{"sweep", "http://a/", "--duration", "5s"}, "contend sweep -d 3m http://a/"},
-		{[]string{"sweep", "--duration=5s", "--rounds", "6", "--data", "it's", "http://a/"}, `contend sweep -d 3m --data 'it'\''s' http://a/`},
+		{[]string{"sweep", "--duration=5s", "--rounds", "6", "--data", "it's", "http://a/"}, `contend sweep -d 3m --data 'it'"'"'s' http://a/`},
 		{[]string{"sweep", "-o", "a.json", "-ob.json", "--output=c.json", "http://a/"}, "contend sweep -d 3m http://a/"},
 		{[]string{"sweep", "--deadline", "5s", "http://a/"}, "contend sweep -d 3m --deadline 5s http://a/"},
 		{[]string{"compare", "-d=5s", "--url", "http://{{addr}}/", "--", "a -d 1", "-d", ""}, "contend compare -d 3m --url 'http://{{addr}}/' -- 'a -d 1' -d ''"},
@@ -40,6 +44,22 @@ func TestAgain(t *testing.T) {
 		if got := (&app{args: tt.args}).again(tt.dropped, tt.others...); got != tt.want {
 			t.Errorf("%q: %s, want %s", tt.args, got, tt.want)
 		}
+	}
+}
+
+// What is shown is typed into a shell, written into files and read from a history.
+func TestQuotedWords(t *testing.T) {
+	words := []string{"plain", "two words", "it's", "'", `"`, `it's "so"`, `a\b`, "$HOME", "`id`", ""}
+	line := ""
+	for _, word := range words {
+		line += " " + report.Quoted(word)
+	}
+	if got, err := experiment.SplitWords(line); err != nil || !slices.Equal(got, words) {
+		t.Errorf("%s is read as %q, %v", line, got, err)
+	}
+	got, err := exec.Command("sh", "-c", `printf '%s\n'`+line).Output()
+	if err != nil || string(got) != strings.Join(words, "\n")+"\n" {
+		t.Errorf("a shell reads %s as %q, %v", line, got, err)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"contend/experiment"
 	"contend/history"
@@ -83,13 +82,9 @@ func (h *historyFlags) repeat(ctx context.Context, store *history.Store, l *hist
 
 // repeats are the words of the command that compares the revisions before and after a step.
 func (h *historyFlags) repeats(asked string, before, after history.Point) []string {
-	const apostrophe = "\x00" // report.Quoted writes one as a word of several quotes
-	words, err := experiment.SplitWords(strings.ReplaceAll(asked, `'\''`, apostrophe))
+	words, err := experiment.SplitWords(asked)
 	if err != nil || len(words) < 2 {
 		return nil
-	}
-	for i := range words {
-		words[i] = strings.ReplaceAll(words[i], apostrophe, "'")
 	}
 	return slices.Concat(words[1:2], []string{"--revisions", fmt.Sprintf("%.12s,%.12s", before.Commit, after.Commit)}, words[2:])
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"contend/history"
+	"contend/report"
 	"contend/internal/secret"
 )
 
@@ -98,8 +99,8 @@ func TestHistoryCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := `contend compare --rounds 7 --pairs 1 --block ` + window.String() + ` --warmup 0s -c 1 --metric response_p50_ns --build 'sh -c "` +
-		strings.ReplaceAll(buildScript, "'", `'\''`) + `"' --url 'http://{{addr}}/' -- '{{out}} {{addr}}'`
+	asked := `contend compare --rounds 7 --pairs 1 --block ` + window.String() + ` --warmup 0s -c 1 --metric response_p50_ns --build ` +
+		report.Quoted(`sh -c "`+buildScript+`"`) + ` --url 'http://{{addr}}/' -- '{{out}} {{addr}}'`
 	commits := strings.Fields(p.succeeds("git", "rev-list", "--reverse", "main~8..main"))
 	anchor := p.succeeds("git", "rev-parse", "main~8")
 	for i, commit := range commits {
