@@ -171,7 +171,7 @@ func TestDriveAgain(t *testing.T) {
 		{VUs: 8, Iterations: 100},
 		{VUs: 3, Iterations: 100},
 		{VUs: 8, Iterations: 100, Pacer: pace.Constant(10_000)},
-		{VUs: 8, Iterations: 100, Timeout: time.Second},
+		{VUs: 8, Iterations: 100, Timeout: testenv.Patience},
 	} {
 		r, err := session.Run(t.Context(), plan)
 		testenv.Must(t, err)
@@ -223,5 +223,5 @@ func cancelWith(cancel func(), inFlight int64) func(load.Progress) {
 func TestManyConnections(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "tcp", echo(10))
-	clean(t, run(t, s.config(plain), load.Plan{VUs: 1000, Iterations: 5000, Timeout: 10 * time.Second}), 5000)
+	clean(t, run(t, s.config(plain), load.Plan{VUs: 1000, Iterations: 5000, Timeout: testenv.Patience}), 5000)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/pace"
 )
@@ -86,7 +87,7 @@ func TestRepeat(t *testing.T) {
 			repeats := 0
 			for _, pacer := range []*pace.Pacer{nil, pace.Constant(1000)} {
 				repeats = 0
-				r := run(t, repeatingConfig(s, &repeats), load.Plan{VUs: 1, Iterations: 12, Pacer: pacer, Timeout: 10 * time.Second})
+				r := run(t, repeatingConfig(s, &repeats), load.Plan{VUs: 1, Iterations: 12, Pacer: pacer, Timeout: testenv.Patience})
 				if r.Completed != tt.completed || r.Errored[errkind.Closed] != 12-tt.completed {
 					t.Errorf("completed %d, errors %v", r.Completed, r.Errored)
 				}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"testing"
-	"time"
 
 	"contend/errkind"
 	"contend/internal/testenv"
@@ -65,7 +64,7 @@ func TestTLSCloseEach(t *testing.T) {
 	t.Parallel()
 	s, c := serveTLS(t, "tcp", echo(10))
 	c.CloseEach = true
-	r := run(t, c, load.Plan{VUs: 5, Iterations: 100, Timeout: 10 * time.Second})
+	r := run(t, c, load.Plan{VUs: 5, Iterations: 100, Timeout: testenv.Patience})
 	clean(t, r, 100)
 	if s.count() != 100 || r.Connect.Count() != 100 {
 		t.Errorf("%d connections, %d of them measured, want 100", s.count(), r.Connect.Count())
@@ -76,7 +75,7 @@ func TestTLSCloseEach(t *testing.T) {
 func TestTLSRefusedByTheConversation(t *testing.T) {
 	_, c := serveTLS(t, "tcp", echo(10))
 	c.New = func([]int) Conversation { return choosy{&lines{}} }
-	r := run(t, c, load.Plan{VUs: 2, Iterations: 10, Timeout: 10 * time.Second})
+	r := run(t, c, load.Plan{VUs: 2, Iterations: 10, Timeout: testenv.Patience})
 	if r.Errored[errkind.Other] != 10 || r.Examples[errkind.Other] != errOwn.Error() {
 		t.Errorf("errors %v %v", r.Errored, r.Examples)
 	}
@@ -102,7 +101,7 @@ func TestTLSLongRequests(t *testing.T) {
 	})
 	c.New = func([]int) Conversation { return verbose{&lines{}, long} }
 	c.SendBuffer = 10_000
-	clean(t, run(t, c, load.Plan{VUs: 2, Iterations: 4, Timeout: 20 * time.Second}), 4)
+	clean(t, run(t, c, load.Plan{VUs: 2, Iterations: 4, Timeout: testenv.Patience}), 4)
 }
 
 // A run that ends during handshakes leaves no handshake behind, and the next
@@ -126,7 +125,7 @@ func TestTLSDriveAfterCancel(t *testing.T) {
 		t.Fatalf("%d unfinished, stopped by %v, %v", r.Unfinished, r.Stopped, err)
 	}
 	close(shake)
-	if r, err = session.Run(t.Context(), load.Plan{VUs: 4, Iterations: 100, Timeout: 10 * time.Second}); err != nil {
+	if r, err = session.Run(t.Context(), load.Plan{VUs: 4, Iterations: 100, Timeout: testenv.Patience}); err != nil {
 		t.Fatal(err)
 	}
 	clean(t, r, 100)

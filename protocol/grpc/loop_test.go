@@ -61,7 +61,7 @@ func runOver(t *testing.T, cfg Config, engine load.Engine, plan load.Plan) *load
 
 // A plan of so many iterations, long enough for all of them.
 func iterations(vus int, n int64) load.Plan {
-	return load.Plan{VUs: vus, Iterations: n, Duration: 20 * time.Second, Timeout: 5 * time.Second}
+	return load.Plan{VUs: vus, Iterations: n, Duration: testenv.Patience, Timeout: testenv.Patience}
 }
 
 // Every call is counted by the server, in each mode and over both engines.

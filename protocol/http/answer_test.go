@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"contend/errkind"
 	"contend/internal/testenv"
@@ -169,7 +168,7 @@ func TestConnectionsAreMadeAsTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			overBothEngines(t, func(t *testing.T, run runner) {
 				from.Store("")
-				r := run(t, test.give, load.Plan{VUs: 1, Iterations: 3, Timeout: 10 * time.Second})
+				r := run(t, test.give, load.Plan{VUs: 1, Iterations: 3, Timeout: testenv.Patience})
 				if r.Completed != 3 || from.Load() != test.want {
 					t.Errorf("completed %d, errored %v, from %v, want %s", r.Completed, r.Examples, from.Load(), test.want)
 				}

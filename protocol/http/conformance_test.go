@@ -305,7 +305,7 @@ func TestBothEnginesNameTheCausesOfFailedAnswers(t *testing.T) {
 				_, _ = io.WriteString(conn, answers[int(n.Add(1)-1)%len(answers)])
 			}
 		})
-		r := run(t, Config{URL: url, AB: AB{SameLength: true}}, load.Plan{VUs: 1, Iterations: 30, Timeout: time.Second})
+		r := run(t, Config{URL: url, AB: AB{SameLength: true}}, load.Plan{VUs: 1, Iterations: 30, Timeout: testenv.Patience})
 		want := []load.Fault{
 			{Status: 503, Count: 10, Example: "HTTP/1.1 503 Busy\r\n\r\nbusy"},
 			{Check: "length", Status: 200, Count: 10, Example: "HTTP/1.1 200 OK\r\n\r\nodd"},

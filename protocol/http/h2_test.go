@@ -90,7 +90,7 @@ func compareVersions(t *testing.T, url string, secure wire.TLS) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			plan := load.Plan{VUs: 6, Iterations: 12, Duration: 20 * time.Second, Timeout: 10 * time.Second}
+			plan := load.Plan{VUs: 6, Iterations: 12, Duration: testenv.Patience, Timeout: testenv.Patience}
 			c.TLS = secure
 			one := wiretest.AccountOf(runLoop(t, c, plan))
 			for _, connections := range []int{1, 3, 6} {
@@ -107,7 +107,7 @@ func compareVersions(t *testing.T, url string, secure wire.TLS) {
 		})
 	}
 	t.Run("short", func(t *testing.T) {
-		plan := load.Plan{VUs: 2, Iterations: 6, Duration: 20 * time.Second, Timeout: 10 * time.Second}
+		plan := load.Plan{VUs: 2, Iterations: 6, Duration: testenv.Patience, Timeout: testenv.Patience}
 		result := runLoop(t, Config{URL: url + "/short", HTTP2: true, Connections: 1, TLS: secure}, plan)
 		if result.Errored[errkind.Reset]+result.Errored[errkind.Protocol] != 6 {
 			t.Errorf("errored %v, completed %d", result.Errored, result.Completed)

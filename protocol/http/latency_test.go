@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"contend/hist"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/pace"
 )
@@ -74,7 +75,7 @@ func TestBothEnginesMeasureWhatTheServerTook(t *testing.T) {
 					mu.Unlock()
 				})
 				off := slack()
-				r := run(t, Config{URL: url}, load.Plan{VUs: 8, Duration: 800 * time.Millisecond, Grace: load.DefaultGrace, Timeout: 10 * time.Second})
+				r := run(t, Config{URL: url}, load.Plan{VUs: 8, Duration: 800 * time.Millisecond, Grace: load.DefaultGrace, Timeout: testenv.Patience})
 				allowed := off()
 				mu.Lock()
 				defer mu.Unlock()
@@ -105,7 +106,7 @@ func TestBothEnginesShowAFrozenServer(t *testing.T) {
 			}
 		})
 		off := slack()
-		r := run(t, Config{URL: url}, load.Plan{VUs: 5, Pacer: pace.Constant(100), Duration: 1500 * time.Millisecond, Grace: load.DefaultGrace, Timeout: 10 * time.Second})
+		r := run(t, Config{URL: url}, load.Plan{VUs: 5, Pacer: pace.Constant(100), Duration: 1500 * time.Millisecond, Grace: load.DefaultGrace, Timeout: testenv.Patience})
 		allowed := off()
 		if lost := 150 - r.Completed; lost > int64(100*allowed.Seconds()) {
 			t.Errorf("completed %d of 150, dropped %d", r.Completed, r.Dropped)

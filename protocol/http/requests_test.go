@@ -106,7 +106,7 @@ func TestBothEnginesSendRequestsByTheirWeights(t *testing.T) {
 				{Name: "head", Path: "/?q", Method: "HEAD", Body: []byte{}, ExpectStatus: []int{204}},
 			},
 		}
-		r := run(t, c, load.Plan{VUs: 4, Iterations: 70, Timeout: 10 * time.Second})
+		r := run(t, c, load.Plan{VUs: 4, Iterations: 70, Timeout: testenv.Patience})
 		want := map[string]int{"PUT /buy?a=b all config's": 50, "POST /sell own own": 10, "HEAD /?q all ": 10}
 		if !reflect.DeepEqual(d.entries(), want) {
 			t.Errorf("asked %v, want %v", d.entries(), want)
@@ -182,7 +182,7 @@ func TestBothEnginesCheckAnswers(t *testing.T) {
 					_ = nethttp.NewResponseController(w).Flush()
 					_, _ = io.WriteString(w, body[10:])
 				})
-				r := run(t, Config{URL: url, Checks: test.checks}, load.Plan{VUs: 2, Iterations: 20, Timeout: 10 * time.Second})
+				r := run(t, Config{URL: url, Checks: test.checks}, load.Plan{VUs: 2, Iterations: 20, Timeout: testenv.Patience})
 				if test.broken == "" {
 					if r.Completed != 20 {
 						t.Errorf("completed %d, faults %+v", r.Completed, r.Faults)
@@ -236,7 +236,7 @@ func TestBothEnginesFillTemplates(t *testing.T) {
 			Header: []wire.Field{{Name: "X", Value: "<{{name}}>"}, {Name: "Content-Type", Value: "application/json"}},
 			Body:   []byte(`{"name": "{{name}}", "price": {{price}}}`),
 		}
-		r := run(t, c, load.Plan{VUs: 2, Iterations: 6, Timeout: 10 * time.Second})
+		r := run(t, c, load.Plan{VUs: 2, Iterations: 6, Timeout: testenv.Patience})
 		want := map[string]int{ // each row twice
 			`POST /buy/Ada?p=1 <Ada> {"name": "Ada", "price": 1}`:                            2,
 			`POST /buy/B%20%26%20B?p=22 <B & B> {"name": "B & B", "price": 22}`:              2,

@@ -80,7 +80,7 @@ func TestBothEnginesCountTheTimeOfALostAttempt(t *testing.T) {
 				wiretest.Hang(conn)
 			}
 		})
-		r = run(t, Config{URL: url}, load.Plan{VUs: 1, Iterations: 2, Timeout: time.Second})
+		r = run(t, Config{URL: url}, load.Plan{VUs: 1, Iterations: 2, Timeout: 5 * time.Second})
 		if r.Completed != 1 || r.Resent != 1 || r.Errored[errkind.Timeout] != 1 {
 			t.Errorf("completed %d, sent again %d, errored %v", r.Completed, r.Resent, r.Errored)
 		}

@@ -118,7 +118,7 @@ func TestHandshakesWithinARun(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	overBothEngines(t, func(t *testing.T, run runner) {
-		r := run(t, Config{URL: server.URL, TLS: anyTLS}, load.Plan{VUs: 4, Iterations: 40, Timeout: 20 * time.Second})
+		r := run(t, Config{URL: server.URL, TLS: anyTLS}, load.Plan{VUs: 4, Iterations: 40, Timeout: testenv.Patience})
 		// Four were made before, if that did not take too long.
 		if n := r.Connect.Count(); r.Completed != 40 || n < 36 || n > 40 {
 			t.Errorf("completed %d, connected %d times, errors %v %v", r.Completed, r.Connect.Count(), r.Errored, r.Examples)
@@ -133,7 +133,7 @@ func TestHTTP2WantsItsProtocolChosen(t *testing.T) {
 			address := wiretest.Listen(t, func(conn net.Conn) {
 				wiretest.Hang(tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}, NextProtos: protocols}))
 			})
-			r := runLoop(t, Config{URL: "https://" + address, TLS: anyTLS, HTTP2: true}, load.Plan{VUs: 2, Iterations: 6, Timeout: 10 * time.Second})
+			r := runLoop(t, Config{URL: "https://" + address, TLS: anyTLS, HTTP2: true}, load.Plan{VUs: 2, Iterations: 6, Timeout: testenv.Patience})
 			if r.Errored[errkind.Protocol] != 6 {
 				t.Errorf("errors %v %v", r.Errored, r.Examples)
 			}
@@ -147,7 +147,7 @@ func TestPlainToATLSPort(t *testing.T) {
 	secure := serveTLS(t, nil)
 	overBothEngines(t, func(t *testing.T, run runner) {
 		c := Config{URL: "http://" + secure.Listener.Addr().String()}
-		r := run(t, c, load.Plan{VUs: 2, Iterations: 6, Timeout: 10 * time.Second})
+		r := run(t, c, load.Plan{VUs: 2, Iterations: 6, Timeout: testenv.Patience})
 		if r.Failed != 6 || r.Statuses[400] != 6 {
 			t.Errorf("failed %d, errored %v, statuses %v; want 6 of status 400", r.Failed, r.Errored, r.Statuses)
 		}

@@ -33,7 +33,7 @@ func TestRunCountsWhatTheServerCounted(t *testing.T) {
 			_, _ = io.WriteString(rw, "12345")
 		})
 		c.Sharing = connections
-		r := run(t, c, load.Plan{VUs: 8, Iterations: 200, Timeout: 10 * time.Second})
+		r := run(t, c, load.Plan{VUs: 8, Iterations: 200, Timeout: testenv.Patience})
 		if asked.Load() != 200 || wrong.Load() != 0 || r.Completed != 150 || r.Failed != 50 || len(r.Errored) != 0 || r.BodyIn != 5*200 {
 			t.Errorf("server: %d, %d of another version; completed %d, failed %d, errored %v, %d bytes; want 200, 0; 150, 50, none, 1000",
 				asked.Load(), wrong.Load(), r.Completed, r.Failed, r.Errored, r.BodyIn)

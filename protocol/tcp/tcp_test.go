@@ -73,7 +73,7 @@ func TestExchanges(t *testing.T) {
 					if c.URL = "tcp://" + wiretest.Listen(t, echo(pieces)); c.DataFile == "" {
 						c.Data = Escaped("PING\r\n")
 					}
-					r := run(c, load.Plan{VUs: 3, Iterations: 30, Timeout: 10 * time.Second})
+					r := run(c, load.Plan{VUs: 3, Iterations: 30, Timeout: testenv.Patience})
 					if r.Completed != 30 || r.BytesIn != 30*6 || r.BytesOut != 30*6 {
 						t.Errorf("completed %d, %d bytes in, %d out, errors %v", r.Completed, r.BytesIn, r.BytesOut, r.Errored)
 					}
@@ -92,7 +92,7 @@ func TestOpenModel(t *testing.T) {
 		pacer, err := pace.Parse("100")
 		testenv.Must(t, err)
 		c := Config{URL: "tcp://" + wiretest.Listen(t, echo(1)), Data: Escaped("a\n"), Until: Escaped("\n")}
-		r := run(c, load.Plan{VUs: 4, Pacer: pacer, Iterations: 20, Timeout: 10 * time.Second})
+		r := run(c, load.Plan{VUs: 4, Pacer: pacer, Iterations: 20, Timeout: testenv.Patience})
 		if r.Completed != 20 || r.Model != load.OpenModel {
 			t.Errorf("completed %d in the %s model, errors %v", r.Completed, r.Model, r.Errored)
 		}

@@ -77,7 +77,7 @@ func TestARefusedHandshakeIsAFailedOutcome(t *testing.T) {
 	if err != nil || !out.Failed || out.Status != 403 || out.Check != "" || !strings.HasSuffix(string(out.Detail), "no") || out.Phases.Connect <= 0 {
 		t.Errorf("got %+v, %v, detail %q", out, err, out.Detail)
 	}
-	r := wiretest.Run(t, target, load.Plan{VUs: 2, Iterations: 10, Timeout: time.Second})
+	r := wiretest.Run(t, target, load.Plan{VUs: 2, Iterations: 10, Timeout: testenv.Patience})
 	if r.Failed != 10 {
 		t.Errorf("failed %d, want 10", r.Failed)
 	}

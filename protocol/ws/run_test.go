@@ -14,6 +14,7 @@ import (
 	"github.com/gobwas/ws/wsutil"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
@@ -40,7 +41,7 @@ func TestRunCountsWhatTheServerCounted(t *testing.T) {
 					c.IDPath = "$.id"
 				}
 				target := newTarget(t, c)
-				r := wiretest.Run(t, target, load.Plan{VUs: 8, Iterations: 800, Timeout: 10 * time.Second})
+				r := wiretest.Run(t, target, load.Plan{VUs: 8, Iterations: 800, Timeout: testenv.Patience})
 				if asked.Load() != 800 || r.Completed != 600 || r.Failed != 200 || len(r.Errored) != 0 {
 					t.Errorf("server: %d; completed %d, failed %d, errored %v; want 800; 600, 200, none",
 						asked.Load(), r.Completed, r.Failed, r.Errored)
@@ -72,7 +73,7 @@ func TestAnswersOutOfOrderAreMatchedByID(t *testing.T) {
 	}))
 	target := newTarget(t, Config{URL: "ws://" + addr, Connections: wire.Connections{Sharing: wire.Shared, N: 1}, Match: ByID,
 		Message: []byte(`{"a": {"b": [1, "x"]}}`), IDPath: "$.a.b[1]"})
-	r := wiretest.Run(t, target, load.Plan{VUs: together, Iterations: 10 * together, Timeout: 10 * time.Second})
+	r := wiretest.Run(t, target, load.Plan{VUs: together, Iterations: 10 * together, Timeout: testenv.Patience})
 	// In a batch the fastest answer takes 5 ms and the slowest 40 ms at least.
 	if r.Completed != 10*together || r.Service.Max() < together*delay || r.Service.Min() < delay {
 		t.Errorf("completed %d, took %v to %v", r.Completed, r.Service.Min(), r.Service.Max())
@@ -97,7 +98,7 @@ func TestSendCountsMessages(t *testing.T) {
 				}
 			}))
 			target := newTarget(t, Config{URL: "ws://" + addr, Connections: connections, Mode: Send, Message: []byte("hello")})
-			r := wiretest.Run(t, target, load.Plan{VUs: 5, Iterations: 500, Timeout: 10 * time.Second})
+			r := wiretest.Run(t, target, load.Plan{VUs: 5, Iterations: 500, Timeout: testenv.Patience})
 			if r.Completed != 500 || len(r.Errored) > 0 {
 				t.Fatalf("completed %d, errored %v; want 500, none", r.Completed, r.Errored)
 			}
@@ -124,7 +125,7 @@ func TestReceiveCountsMessages(t *testing.T) {
 				wiretest.Hang(conn)
 			}))
 			target := newTarget(t, Config{URL: "ws://" + addr, Connections: connections, Mode: Receive, Check: contains("news")})
-			r := wiretest.Run(t, target, load.Plan{VUs: 4, Iterations: 400, Timeout: 10 * time.Second})
+			r := wiretest.Run(t, target, load.Plan{VUs: 4, Iterations: 400, Timeout: testenv.Patience})
 			// 400 messages are four connections' worth. A close that comes while somebody
 			// waits is an error, one between two messages is not.
 			closed := r.Errored[errkind.Closed]
@@ -148,7 +149,7 @@ func TestMessagesNobodyWaitsForArePassedOver(t *testing.T) {
 		}
 	}))
 	target := newTarget(t, Config{URL: "ws://" + addr, Match: ByID, IDPath: "$.id", Message: []byte(`{"id": "x"}`)})
-	r := wiretest.Run(t, target, load.Plan{VUs: 2, Iterations: 100, Timeout: 10 * time.Second})
+	r := wiretest.Run(t, target, load.Plan{VUs: 2, Iterations: 100, Timeout: testenv.Patience})
 	if r.Completed != 100 {
 		t.Errorf("completed %d; want 100", r.Completed)
 	}
