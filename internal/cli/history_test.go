@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"contend/history"
-	"contend/report"
 	"contend/internal/secret"
+	"contend/report"
 )
 
 // kept are the results in the folder of a project.
