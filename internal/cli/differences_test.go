@@ -70,6 +70,10 @@ var differents = map[string][]different{
 		{inFlow("{ executor: 'ramping-vus', startVUs: 2, gracefulRampDown: '0s', stages: [{ duration: '2s', target: 0 }] }", ", thresholds: { iterations: ['count==2'] }") +
 			"export default function () { sleep(3); }", nil, exitDone, []string{"pass  iterations count==2"}},
 	},
+	"iterations of `constant-arrival-rate`": {
+		{inFlow("{ executor: 'constant-arrival-rate', rate: 10, duration: '1s', preAllocatedVUs: 10 }", ", thresholds: { iterations: ['count==10'] }") +
+			"export default function () {}", nil, exitDone, []string{"pass  iterations count==10"}},
+	},
 	"`maxVUs`": {
 		{inFlow("{ executor: 'constant-arrival-rate', rate: 10, duration: '1s', preAllocatedVUs: 1, maxVUs: 3 }", "") + once("exec.instance.vusInitialized"), nil, exitDone, []string{"it is 3"}},
 	},
