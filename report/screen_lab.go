@@ -306,7 +306,7 @@ func (d *Document) afterLab(list []reply) (steps []Step) {
 // plainWord is a word that a shell takes as it is.
 var plainWord = lazyregexp.New(`^[-A-Za-z0-9_./:=,@%+]+$`)
 
-// Quoted is a word as it is typed into a shell, and as commands in files are read: there is no backslash outside quotes.
+// Quoted is a word as both a shell and experiment.SplitWords read it.
 func Quoted(word string) string {
 	if plainWord().MatchString(word) {
 		return word
