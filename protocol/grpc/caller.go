@@ -40,6 +40,7 @@ type caller struct {
 	next    int // how many messages the stream has taken: the place in requests
 	sending outgoing
 	reply   reply
+	header  metadata.MD
 	trailer metadata.MD
 	options []grpc.CallOption
 	patient []grpc.CallOption
@@ -79,6 +80,7 @@ func (c *caller) outcome(ctx context.Context, l *channel, stream grpc.ClientStre
 		return c.answer(codes.OK, ""), nil
 	}
 	if stream != nil {
+		c.header, _ = stream.Header()
 		c.trailer = stream.Trailer()
 	}
 	return c.judge(ctx, l, err)
@@ -90,11 +92,11 @@ func (c *caller) open(ctx context.Context, l *channel) (stream grpc.ClientStream
 	if c.options == nil {
 		c.options = []grpc.CallOption{grpc.ForceCodecV2(rawCodec{})}
 		if c.kind == unary { // of a stream it would be written by another goroutine
-			c.options = append(c.options, grpc.Trailer(&c.trailer))
+			c.options = append(c.options, grpc.Header(&c.header), grpc.Trailer(&c.trailer))
 		}
 		c.patient = append(slices.Clone(c.options), grpc.WaitForReady(true))
 	}
-	c.trailer = nil
+	c.header, c.trailer = nil, nil
 	return l.open(ctx, c)
 }
 

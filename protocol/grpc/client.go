@@ -152,13 +152,13 @@ type Reply struct {
 }
 
 // settle fills in how a call ended.
-func (r *Reply) settle(ctx context.Context, l *channel, trailer metadata.MD, err error) {
-	r.Trailer = trailer
+func (r *Reply) settle(ctx context.Context, l *channel, header, trailer metadata.MD, err error) {
+	r.Header, r.Trailer = header, trailer
 	if err == nil {
 		return
 	}
 	st := status.Convert(err)
-	r.Err = lost(ctx, l, trailer, false, err)
+	r.Err = lost(ctx, l, header, trailer, false, err)
 	r.Code, r.Status = int(st.Code()), st.Message()
 	if r.Err != nil && st.Code() == codes.Unknown { // no status at all
 		r.Code = int(codeOf(errkind.Of(r.Err)))
@@ -197,8 +197,7 @@ func (c *Client) InvokeBeside(ctx context.Context, m *Method, message []byte, wi
 	ctx = with.in(ctx)
 	_, err = link.open(ctx, &i)
 	r.Service = time.Since(began)
-	r.Header = i.header
-	r.settle(ctx, link, i.trailer, err)
+	r.settle(ctx, link, i.header, i.trailer, err)
 	if err == nil {
 		r.Message = i.answer
 	}
@@ -283,14 +282,14 @@ func (s *OpenStream) Receive() ([]byte, *Reply) {
 
 func (s *OpenStream) ended(err error) *Reply {
 	r := &Reply{Service: time.Since(s.began)}
-	var trailer metadata.MD
+	var header, trailer metadata.MD
 	if s.stream != nil {
-		trailer = s.stream.Trailer()
+		header, trailer = s.Header(), s.stream.Trailer()
 	}
 	if err == io.EOF {
 		err = nil
 	}
-	r.settle(s.ctx, s.link, trailer, err)
+	r.settle(s.ctx, s.link, header, trailer, err)
 	return r
 }
 

@@ -19,7 +19,7 @@ import (
 // judge tells a status that the server sent (an answer) from one that grpc-go
 // made up because there was none (an error).
 func (c *caller) judge(ctx context.Context, l *channel, err error) (load.Outcome, error) {
-	if lost := lost(ctx, l, c.trailer, c.apart, err); lost != nil {
+	if lost := lost(ctx, l, c.header, c.trailer, c.apart, err); lost != nil {
 		return load.Outcome{}, lost
 	}
 	st := status.Convert(err)
@@ -28,7 +28,7 @@ func (c *caller) judge(ctx context.Context, l *channel, err error) (load.Outcome
 
 // lost is why a call that ended with err got no answer; nil: err is the server's status. Apart
 // is as in caller.
-func lost(ctx context.Context, l *channel, trailer metadata.MD, apart bool, err error) error {
+func lost(ctx context.Context, l *channel, header, trailer metadata.MD, apart bool, err error) error {
 	var known *errkind.Error
 	if errors.As(err, &known) {
 		return err
@@ -43,10 +43,14 @@ func lost(ctx context.Context, l *channel, trailer metadata.MD, apart bool, err 
 		}
 		return &errkind.Error{Kind: errkind.Timeout, Err: err}
 	}
-	if trailersOnly(trailer) {
+	if sent(trailer) {
 		return nil
 	}
-	if kind, local := madeUp(st, l); local {
+	kind, local := madeUp(st, l)
+	if !local && st.Code() == codes.Unavailable && !sent(header) { // in words that madeUp does not know
+		kind, local = errkind.Closed, true
+	}
+	if local {
 		return &errkind.Error{Kind: kind, Err: err}
 	}
 	return nil
@@ -57,15 +61,14 @@ func ended(ctx context.Context, err error) error {
 	return &errkind.Error{Kind: errkind.Of(ctx.Err()), Err: err}
 }
 
-// trailersOnly reports that the server sent a status and nothing else. Such an
-// answer repeats the content type next to the status (Trailers-Only in the gRPC
-// over HTTP/2 specification), and grpc-go keeps it; a status that grpc-go made
-// up has no trailer.
-func trailersOnly(trailer metadata.MD) bool { return len(trailer.Get("content-type")) > 0 }
+// sent reports that the server sent this, a header or, with a status and nothing else, a trailer:
+// either has a content type (Response-Headers and Trailers-Only in the gRPC over HTTP/2
+// specification), which grpc-go keeps. A status that grpc-go made up has neither.
+func sent(m metadata.MD) bool { return len(m.Get("content-type")) > 0 }
 
 // madeUp reports that grpc-go made the status up, and its kind. It goes by the
 // texts of grpc-go 1.85, which has no other way to say it; the tests provoke
-// each group. It decides only where trailersOnly did not.
+// each group. It decides only where no trailer did.
 func madeUp(st *status.Status, l *channel) (errkind.Kind, bool) {
 	text := st.Message()
 	switch {

@@ -41,10 +41,10 @@ func TestMutualTLS(t *testing.T) {
 			cfg.TLS = wire.TLS{CA: server.PEM}
 			vu := newVU(t, open(t, cfg), 0)
 			vu.(load.TimeoutSetter).SetTimeout(10 * time.Second)
-			_, err = vu.Do(t.Context())
+			out, err = vu.Do(t.Context())
 			// The alert comes after the handshake, and is lost if we write first.
 			if kind := errkind.Of(err); kind != errkind.TLS && kind != errkind.Reset {
-				t.Errorf("%s, %v: error %v of kind %s", method, cfg.Connections, err, kind)
+				t.Errorf("%s, %v: got %d %s, error %v of kind %s", method, cfg.Connections, out.Status, out.Detail, err, kind)
 			}
 		}
 	}
