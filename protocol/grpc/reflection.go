@@ -26,8 +26,9 @@ const (
 	reflectionV1alpha = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 )
 
-// reflectionTimeout bounds the look-up of a method, connecting included.
-const reflectionTimeout = 2 * time.Second
+// reflectionTimeout bounds the look-up of a method, connecting included: a server that has just begun, or whose machine is
+// busy, needs seconds for its first answer.
+const reflectionTimeout = 5 * time.Second
 
 // serviceFromServer asks the server over a connection of its own, for so long at most.
 func serviceFromServer(ctx context.Context, d dialer, name protoreflect.FullName, timeout time.Duration) (service protoreflect.ServiceDescriptor, types typeResolver, err error) {

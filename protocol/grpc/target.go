@@ -78,7 +78,7 @@ const connectWait = 2 * time.Second
 
 // New finds the method and encodes the messages. With ProtoFiles it needs no
 // server: a missing one is counted by the iterations. Without them the server
-// is asked, for at most 2 s; an error whose chain holds a *errkind.Error says
+// is asked, for at most 5 s; an error whose chain holds a *errkind.Error says
 // why it could not be reached. Any other error joins a *setting.Mistake for
 // everything that is wrong with cfg.
 func New(ctx context.Context, cfg Config) (*Target, error) {
