@@ -132,7 +132,8 @@ func (f *abFlags) job(args []string) (*abJob, error) {
 	job.plan = load.Plan{VUs: f.Concurrency, Iterations: int64(f.Requests), Timeout: time.Duration(f.Timeout) * time.Second,
 		Duration: time.Duration(f.TimeLimit) * time.Second, Grace: load.DefaultGrace}
 	if f.Strict {
-		job.plan.Grace = 0 // ab counts no request that -t cuts off
+		job.plan.Grace = 0            // ab counts no request that -t cuts off
+		job.plan.DespiteErrors = true // and any response is complete
 	}
 	f.combinations()
 	address := f.address(args)
