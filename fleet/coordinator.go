@@ -362,7 +362,7 @@ func (f *Fleet) fetch(ctx context.Context, worker string, o *order) ([]byte, err
 }
 
 // mostEnding bounds how long a run may take to end when it is cancelled.
-const mostEnding = 3 * silence
+const mostEnding = 30 * time.Second
 
 var errNever = fmt.Errorf("there, but did not say what it did within %v of the end", mostEnding)
 
