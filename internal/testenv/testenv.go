@@ -25,7 +25,7 @@ import (
 
 // Patience is how long a test waits for what should happen at once before it calls
 // that a hang. A busy machine is slow.
-const Patience = time.Minute
+const Patience = 2 * time.Minute
 
 // HeldAddress is 127.0.0.1 and a [HeldPort].
 func HeldAddress(t testing.TB) string {
