@@ -163,6 +163,7 @@ var heavy = map[string][]string{
 	"github.com/klauspost/compress":           {"protocol/coding"},
 	"github.com/ianlancetaylor/demangle":      {"why/symbol"},
 	"github.com/go-delve/delve":               {"why/symbol"},
+	"golang.org/x/arch":                       {"why/symbol"},
 	"github.com/google/pprof":                 {"why/pprof", "why/flame"},
 	"github.com/anishathalye/porcupine":       {"guard/guardtest"},
 	"go.uber.org/goleak":                      {"guard/guardtest", "internal/testenv"},
@@ -245,7 +246,7 @@ var rooms = map[string]size{
 	"trial":                {4180, 4320}, // +0, +50: threads of a C program that wait, from why; +45: in which function threads wait; +10: which functions are the program's own is handed on; +5: warm-ups end if connections starve; +20: a server of one connection for tests; +15: servers that starve connections end a comparison; +5: each server has its time to end
 	"usl":                  {695, 425},   // +45, +35: where power peaks
 	"websocket":            {360, 460},
-	"why":                  {4520, 3640}, // +50, +50: callers that did not call; +0, +5: methods of Rust's primitive types; +140, +60: in which function threads wait, by what files say of their stacks, which a library reads; +465, +140: callers of functions without a frame, inlined calls of C, C++ and Rust, renamed functions, what follows from a function; +400, +90: which function explains a difference, what is the program's own, and what variants share; ranks of kinds of work went
+	"why":                  {4700, 3740}, // +180, +100: which functions of two builds have the same code, in place of roots that are only elsewhere in memory; +50, +50: callers that did not call; +0, +5: methods of Rust's primitive types; +140, +60: in which function threads wait, by what files say of their stacks, which a library reads; +465, +140: callers of functions without a frame, inlined calls of C, C++ and Rust, renamed functions, what follows from a function; +400, +90: which function explains a difference, what is the program's own, and what variants share; ranks of kinds of work went
 }
 
 type goPackage struct {

@@ -72,6 +72,8 @@ type Diagnosis struct {
 	Calls []why.Call `json:"calls,omitempty"`
 	// OwnCalls are the largest of the program's own functions, with those of libraries that they call.
 	OwnCalls []why.Call `json:"own_calls,omitempty"`
+	// Moved are functions whose machine code is the same in all arms, at different places.
+	Moved []string `json:"moved,omitempty"`
 	// Stacks are those of each arm at each level. They are not stored.
 	Stacks []why.Stacks `json:"-"`
 
@@ -137,6 +139,7 @@ func (c *comparing) diagnose(ctx context.Context, d *Diagnosis) (*Diagnosis, err
 	d.Elapsed = time.Since(began)
 	if stacks := d.stacks(c.trials.Arms); stacks != nil {
 		d.Calls, d.OwnCalls = why.CallsOf(stacks, mostCalls), why.OwnCallsOf(stacks, d.own, mostCalls)
+		d.Moved = why.MovedOf(stacks)
 	}
 	d.Overhead, d.TraceOverhead = cost(c.trials.sampledLogRatios()), cost(d.tracedLogRatios)
 	return d, nil
@@ -320,7 +323,7 @@ func (d *Diagnosis) explain(arms []string, levels []int, confidence float64) {
 	for _, level := range levels {
 		for i, candidate := range arms[1:] {
 			if e, ok := why.Explain(as[i+1], arms[0], candidate, level, confidence); ok {
-				e.Trace(d.OwnCalls, d.Calls, 0, i+1, renamed[i+1])
+				e.Trace(d.OwnCalls, d.Calls, 0, i+1, renamed[i+1], d.Moved)
 				d.Explanations = append(d.Explanations, e)
 			}
 		}

@@ -23,8 +23,8 @@ type Consequence struct {
 }
 
 // Trace sets the Roots, with own calls (OwnCallsOf) and all calls (CallsOf) of both arms, after profiles of the
-// candidate got other names (As), which all rows get back.
-func (e *Explanation) Trace(own, all []Call, baseline, candidate int, renamed map[string]string) {
+// candidate got other names (As), which all rows get back. Functions that are moved (MovedOf) are none by a small difference.
+func (e *Explanation) Trace(own, all []Call, baseline, candidate int, renamed map[string]string, moved []string) {
 	own = slices.Clone(own)
 	fresh := map[string]string{}
 	for i, c := range own {
@@ -32,7 +32,7 @@ func (e *Explanation) Trace(own, all []Call, baseline, candidate int, renamed ma
 			own[i].Function, fresh[former] = former, c.Function
 		}
 	}
-	e.Roots = Roots(e.Own, own, baseline, candidate)
+	e.Roots = Roots(unmoved(e.Own, moved), own, baseline, candidate)
 	if len(e.Roots) == 0 {
 		e.Roots = newTree(own, baseline, candidate).calling(e.Functions)
 	}

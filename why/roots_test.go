@@ -173,7 +173,7 @@ all 100 101
       fmt.Sprint 5 7`)
 	differ := func(name string, value float64) Row { return Row{Name: name, Shift: stat.Shift{Value: value}} }
 	e := Explanation{Functions: []Row{differ("runtime.makeslice", 4), differ("fmt.Sprint", 4), differ("bytes.growSlice", -3), differ("runtime.scanObject", 2)}}
-	e.Trace(own, nil, 0, 1, nil)
+	e.Trace(own, nil, 0, 1, nil, nil)
 	if len(e.Roots) != 1 || e.Roots[0].Name != "main.respond" || e.Roots[0].What() != "runtime.makeslice called by main.respond" || e.Roots[0].Value != 4 ||
 		strings.Join(e.Roots[0].Callers, " ") != "main.serve" {
 		t.Errorf("%+v", e.Roots)
@@ -222,7 +222,7 @@ func TestRenamed(t *testing.T) {
 		t.Errorf("none is gone, two are new: %v", files)
 	}
 	e := Explanation{Own: []Row{{Name: "main.age", Shift: stat.Shift{Value: 5}}}}
-	e.Trace(drawn("all 100 105\n  main.age 5 0\n  main.ageText 0 10"), nil, 0, 1, map[string]string{"main.ageText": "main.age"})
+	e.Trace(drawn("all 100 105\n  main.age 5 0\n  main.ageText 0 10"), nil, 0, 1, map[string]string{"main.ageText": "main.age"}, nil)
 	if r := e.Roots[0]; r.Name != "main.ageText" || r.Where("A", "B") != ", main.age in A" || e.Own[0].Name != r.Name {
 		t.Errorf("%+v, own %v", r, e.Own)
 	}
@@ -249,7 +249,7 @@ all 100 140
 		{"no kind that follows another", []Row{{Name: "JSON", Shift: stat.Shift{Value: 10}}}, "main.copies"},
 	} {
 		e := Explanation{Rows: tt.rows, Own: []Row{{Name: "main.copies", Shift: stat.Shift{Value: 20}}}}
-		e.Trace(all, all, 0, 1, nil)
+		e.Trace(all, all, 0, 1, nil, nil)
 		got := e.Roots[0].Name
 		for _, then := range e.Roots[0].Then {
 			got += fmt.Sprintf(" then %s %g: %g of %s", then.Name, then.Value, then.Share, then.Of)

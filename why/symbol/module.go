@@ -29,6 +29,10 @@ type module struct {
 	calls   *calls           // nil: not known
 	plt     []*elf.Section   // jumps to the functions of other libraries
 	unwound frame.FrameDescriptionEntries
+	code    [][]byte // of loads; fewer: it is not kept
+	codes   map[uint64]Code
+	// lowest and highest are where the file wants to lie.
+	lowest, highest uint64
 }
 
 // readModule reads an ELF file, and leaves out what it cannot make out. debug opens
@@ -61,6 +65,7 @@ func readModule(r io.ReaderAt, debug func(id string) (*os.File, error)) *module 
 	if m.symbols == nil {
 		m.symbols = readSymbols(f, elf.SHT_DYNSYM)
 	}
+	m.readCode(f)
 	return m
 }
 
@@ -83,6 +88,9 @@ func (m *module) size() int64 {
 	if m.golang != nil {
 		n += goSize * int64(len(m.golang.Funcs))
 	}
+	for _, code := range m.code {
+		n += int64(len(code))
+	}
 	return n + unwound*int64(len(m.unwound))
 }
 
@@ -96,6 +104,7 @@ func (m *module) frames(offset uint64, in Frame) []Frame {
 	if addr == 0 {
 		return []Frame{in}
 	}
+	in.Code = m.codeAt(addr)
 	if frames := m.goFrames(addr, in); frames != nil {
 		return frames
 	}
@@ -123,19 +132,19 @@ func (m *module) jumps(addr uint64) bool {
 	return slices.ContainsFunc(m.plt, func(s *elf.Section) bool { return s.Addr <= addr && addr-s.Addr < s.Size })
 }
 
-// entry is where the function that contains an address begins; 0: it is not known.
-func (m *module) entry(addr uint64) uint64 {
+// bounds are where the function that contains an address begins and ends; 0 and 0: it is not known.
+func (m *module) bounds(addr uint64) (start, end uint64) {
 	if m.golang != nil {
 		if f := m.golang.PCToFunc(addr); f != nil {
-			return f.Entry
+			return f.Entry, f.End
 		}
 	}
 	if m.symbols != nil {
 		if i, ok := m.symbols.layers.top(addr); ok {
-			return m.symbols.spans[i].start
+			return m.symbols.spans[i].start, m.symbols.spans[i].end
 		}
 	}
-	return 0
+	return 0, 0
 }
 
 // inlinedFrames are the calls of C, C++ and Rust at an address, the innermost first.

@@ -180,6 +180,7 @@ func TestGoPrograms(t *testing.T) {
 					want.Function = p.Function
 				}
 				f := got[p.Function]
+				f.Code = Code{}
 				f.Function = typeArguments.ReplaceAllString(f.Function, "[...]") // as the runtime shows them
 				if f != want {
 					t.Errorf("at %#x: %#v, want %#v", p.addr, f, want)
@@ -248,7 +249,7 @@ func TestNativePrograms(t *testing.T) {
 					t.Errorf("getenv is in %s", got.Package)
 				}
 			}
-			if got != want {
+			if got.Code = (Code{}); got != want {
 				t.Errorf("cc %v: %s: %#v, want %#v", tt.flags, name, got, want)
 			}
 		}

@@ -40,6 +40,8 @@ type Frame struct {
 	Package  string // of Go, the path of the package; else the file's name, [vdso], [jit], kernel or kernel/ and its module; empty: unknown
 	File     string // the source file, of Go and of scripts
 	Line     int    // in File, from 1; 0: unknown
+	// Code is that of the function whose code holds the address, also of one that is inlined there.
+	Code Code
 }
 
 // Compiled is the Package of what a runtime made and its map names.
