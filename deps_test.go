@@ -192,7 +192,7 @@ type size struct{ code, tests int }
 var rooms = map[string]size{
 	".":                    {0, 670},
 	"abtest":               {755, 835},   // +15: blocks that are long enough in CPU time
-	"bench":                {8615, 1330}, // +30, +25: scripts of others, with the addresses of the server; +5 of tests: rounds are drawn from fewer; +10, +5: recorded blocks are read by one package, instead of twice; +190, +35: histories of commits that are simulated; +170, +0: what each module holds of the program; +210, +45: scripts of others, against a server that answers anything; +140: servers with edits that nobody here knows; +5: sweeps that other programs spoil; +130, +15: counted servers in Rust, fasthttp, gRPC, nginx, Python and Node; +260, +20: servers in Go and C whose instructions are counted; +160, +30: sweeps of servers with known knees; those against an exhaustive sweep of two servers went
+	"bench":                {8630, 1335}, // +15, +5: counts that jitter, and rows that are chosen; +30, +25: scripts of others, with the addresses of the server; +5 of tests: rounds are drawn from fewer; +10, +5: recorded blocks are read by one package, instead of twice; +190, +35: histories of commits that are simulated; +170, +0: what each module holds of the program; +210, +45: scripts of others, against a server that answers anything; +140: servers with edits that nobody here knows; +5: sweeps that other programs spoil; +130, +15: counted servers in Rust, fasthttp, gRPC, nginx, Python and Node; +260, +20: servers in Go and C whose instructions are counted; +160, +30: sweeps of servers with known knees; those against an exhaustive sweep of two servers went
 	"bisect":               {190, 185},
 	"calibrate":            {555, 365}, // +105, +55: what a gate would do
 	"cmd":                  {15, 0},
@@ -209,7 +209,7 @@ var rooms = map[string]size{
 	"guard":                {825, 1215},
 	"h2":                   {1395, 1140},
 	"hist":                 {840, 895},
-	"history":              {820, 640},
+	"history":              {830, 650},   // +10, +10: a build alone at an end of the history
 	"internal/cli":         {9220, 5865}, // +90, +265: teardown of a script whose server is started here; a run for each difference of scripts; +85, +0: a program that cannot be driven has a page; +225, +80: the commit that made a difference is looked for; +0, +15: exit codes of scripts as in k6; +280, +0: programs without a URL, which contend finds out, and what would work in a folder; +430, +175: histories: what is kept, shown, imported and checked
 	"internal/cpu":         {320, 235},
 	"internal/epoll":       {135, 0},
