@@ -103,6 +103,15 @@ type Function struct {
 	Baseline float64 `json:"baseline"`
 }
 
+// mostSubject is how much of the first line of a commit's message is kept, in characters.
+const mostSubject = 72
+
+// About adds what git knows of the commit.
+func (r *Result) About(committed time.Time, subject string) {
+	clipped := []rune(subject)
+	r.Committed, r.Subject = committed, string(clipped[:min(len(clipped), mostSubject)])
+}
+
 // Compared reports whether there is a ratio that may be used.
 func (v Value) Compared() bool { return v.Baseline > 0 && v.Verdict != "INVALID" && v.Verdict != "" }
 
