@@ -111,6 +111,28 @@ func TestHistoryPage(t *testing.T) {
 	}
 }
 
+// A step in counts has the functions that execute more after it.
+func TestHistoryNamesWhatGrew(t *testing.T) {
+	var kept []history.Stored
+	for n := range 12 {
+		r := keptResult(n, 0, "EQUIVALENT")
+		if n >= 8 {
+			r = keptResult(n, 5, "MORE")
+		}
+		v := &r.Values[0]
+		v.Metric, v.Rounds, v.Others = history.CountedInstructions, nil, map[string]float64{"main.serve": 5000}
+		if n >= 8 {
+			v.Functions = []history.Function{{Name: "main.parse", Value: 4500, Baseline: 4000}}
+		}
+		kept = append(kept, r)
+	}
+	h := &report.History{Folder: "perf", Lines: history.Lines(kept, strings.Repeat("a1", 20), nil)}
+	page := strings.Join(strings.Fields(rendered(t, func(w io.Writer) error { return h.Screen(w, report.Look{}) })), " ")
+	if want := "; main.parse 4,000 → 4,500"; !strings.Contains(page, want) || strings.Contains(page, "main.serve") {
+		t.Errorf("%q is not in\n%s", want, page)
+	}
+}
+
 func TestHistoryExports(t *testing.T) {
 	h := histories()["worst"]
 	rows, err := csv.NewReader(strings.NewReader(rendered(t, h.CSV))).ReadAll()
