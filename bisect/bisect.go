@@ -185,7 +185,7 @@ func (b *Bisection) Derive() {
 const leastInformative = 0.01
 
 // Next returns the commit whose comparison, in so many rounds, tells most: where both answers are alike in probability, and the
-// rounds add much to what is known of the commit. ok is false if no comparison tells anything more, or if a commit is Certain.
+// rounds add much to what is known of the commit. With 0 rounds a comparison tells all there is, and none is made again. ok is false if no comparison tells anything more, or if a commit is Certain.
 func (b *Bisection) Next(rounds int) (next int, ok bool) {
 	if b.Commits[b.Best()].Probability >= Certain {
 		return 0, false
@@ -200,6 +200,9 @@ func (b *Bisection) Next(rounds int) (next int, ok bool) {
 		}
 		less := min(changed, 1-changed)
 		tells := less * (weight(len(known[i])+rounds) - weight(len(known[i])))
+		if rounds == 0 && len(known[i]) == 0 {
+			tells = less
+		}
 		if c.Failed == "" && less > leastInformative && tells > most {
 			next, ok, most = i, true, tells
 		}

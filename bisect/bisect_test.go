@@ -101,6 +101,36 @@ func TestFailedBuilds(t *testing.T) {
 	}
 }
 
+// Where a comparison tells all there is, no commit is compared again, and 10 comparisons with that of the bad one are enough
+// for 512 commits; counts of builds differ by a thousandth of the change.
+func TestCountsAreLookedAtOnce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		const n, change, spread = 512, 0.003, 0.00001
+		b, culprit, looked := line(n), rng.IntN(n), map[int]bool{}
+		for next, ok := n-1, true; ok; next, ok = b.Next(0) {
+			if looked[next] {
+				t.Fatalf("%d is looked at twice", next)
+			}
+			middle := 0.000003 * rng.NormFloat64()
+			if looked[next] = true; next >= culprit {
+				middle += change
+			}
+			b.Looks = append(b.Looks, Look{next, []float64{middle - spread, middle + spread}})
+			b.Derive()
+		}
+		if best := b.Best(); best != culprit || b.Commits[best].Probability < Certain || len(looked) > 10 {
+			t.Errorf("%d with %v after %d comparisons, want %d", best, b.Commits[best].Probability, len(looked), culprit)
+		}
+	}
+	undecided := line(3)
+	undecided.Looks = []Look{{2, []float64{1, 1}}, {0, []float64{0.5, 0.5}}, {1, []float64{0.5, 0.5}}}
+	undecided.Derive()
+	if next, ok := undecided.Next(0); ok {
+		t.Errorf("%d is next: %v", next, probabilities(undecided))
+	}
+}
+
 func TestValidate(t *testing.T) {
 	changed := func(change func(*Bisection)) *Bisection {
 		b := line(2)

@@ -118,6 +118,7 @@ func (b *bisectFlags) run(cmd *cobra.Command, good, bad, command string) error {
 		return failed(err)
 	}
 	defer release()
+	o.Counted = new(count.Kept)
 	doc := newDocument("bisect")
 	err = b.search(ctx, o, doc, commits)
 	if mistake := mistaken(err); mistake != nil {
@@ -141,7 +142,10 @@ func (b *bisectFlags) search(ctx context.Context, o experiment.Options, doc *rep
 		doc.SettleBy(b.settles(doc))
 		return nil
 	}
-	rounds, invalid := bisect.Rounds(ratios), map[int]int{}
+	rounds, again, invalid := bisect.Rounds(ratios), mostInvalid, map[int]int{}
+	if len(doc.Counts) > 0 { // which a repetition would not change
+		rounds, again = 0, 0
+	}
 	b.look(found, len(commits)-1, ratios)
 	for !b.out(found, began) {
 		next, ok := found.Next(rounds)
@@ -156,7 +160,7 @@ func (b *bisectFlags) search(ctx context.Context, o experiment.Options, doc *rep
 		switch {
 		case err == nil:
 			b.look(found, next, ratios)
-		case errors.Is(err, errInvalid) && invalid[next] < mostInvalid:
+		case errors.Is(err, errInvalid) && invalid[next] < again:
 			invalid[next]++
 			fmt.Fprintf(b.Err, "bisect: %.7s again: %s\n", commits[next].Hash, firstLine(err))
 		default:
@@ -167,7 +171,7 @@ func (b *bisectFlags) search(ctx context.Context, o experiment.Options, doc *rep
 	return b.confirm(ctx, o, doc)
 }
 
-// mostInvalid comparisons of a commit are made again: other programs may have the machine for a while.
+// mostInvalid comparisons of a commit by times are made again: other programs may have the machine for a while.
 const mostInvalid = 2
 
 var errInvalid = errors.New(string(stat.Invalid))
@@ -230,7 +234,7 @@ func (b *bisectFlags) confirm(ctx context.Context, o experiment.Options, doc *re
 	return nil
 }
 
-// against compares two revisions, in so many rounds; 0: until it is decided.
+// against compares two revisions, in so many rounds; 0: until it is decided, or as often as it is counted.
 func (b *bisectFlags) against(ctx context.Context, o experiment.Options, doc *report.Document, base, other string, rounds int) error {
 	c := b.comparing(base, other)
 	e, err := c.experiment(c.arms([]string{b.command}))
