@@ -16,6 +16,7 @@ import (
 	"contend/experiment"
 	"contend/internal/revision"
 	"contend/internal/unit"
+	"contend/protocol"
 	"contend/report"
 	"contend/setting"
 	"contend/stat"
@@ -25,7 +26,7 @@ import (
 func newBisect(a *app) *cobra.Command {
 	b := &bisectFlags{app: a}
 	cmd := &cobra.Command{
-		Use:   "bisect GOOD BAD -- COMMAND",
+		Use:   "bisect GOOD BAD [SCRIPT] -- COMMAND",
 		Short: "Find the commit that made a server slower, or faster",
 		Long: "Compare the revisions GOOD and BAD of the git repository here and, if they differ, find the commit\n" +
 			"between them that made the difference. Each commit is built by --build and compared with GOOD. As no\n" +
@@ -33,12 +34,16 @@ func newBisect(a *app) *cobra.Command {
 			"tells most. The search ends when a commit has 95%, or with --within. That commit is then compared\n" +
 			"with its parent.\n\n" +
 			"Commits that cannot be built or measured are skipped. Builds are kept; the checkout stays as it is.\n" +
-			"With --count, instructions are counted: then one comparison of a commit is nearly certain.",
+			"With --count, instructions are counted: then one comparison of a commit is nearly certain.\n" +
+			"SCRIPT is one as of k6 (script.js), whose iterations are compared.",
 		Example: indent + "contend bisect v1.2.0 HEAD --build 'go build -trimpath -o {{out}} ./cmd/app' -- '{{out}} -listen {{addr}}'\n" +
 			indent + "contend bisect main~100 main --within 1h --build 'make server && cp server {{out}}' --url http://{{addr}}/ -- '{{out}} {{addr}}'",
-		Args:              arguments(3, "a good revision, a bad one and, after --, a command"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			return arguments(3, "a good revision, a bad one and, after --, a command")(cmd, b.withoutScript(cmd, args))
+		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args = b.withoutScript(cmd, args)
 			return b.run(cmd, args[0], args[1], args[2])
 		},
 	}
@@ -68,6 +73,16 @@ type bisectFlags struct {
 	programs  built
 }
 
+// withoutScript takes a script that comes after the revisions.
+func (b *bisectFlags) withoutScript(cmd *cobra.Command, args []string) []string {
+	const at = 2
+	if cmd.ArgsLenAtDash() != at+1 || !protocol.IsScript(args[at]) {
+		return args
+	}
+	b.spec.given["script"] = setting.Value{Texts: args[at : at+1]}
+	return slices.Concat(args[:at], args[at+1:])
+}
+
 // comparing are the flags of the comparison of a revision with the good one.
 func (b *bisectFlags) comparing(good, other string) *compareFlags {
 	c := &compareFlags{spec: b.spec, given: b.given, own: b.own}
@@ -88,7 +103,8 @@ func (b *bisectFlags) run(cmd *cobra.Command, good, bad, command string) error {
 		if _, err := b.discoverAll(cmd, c, []string{command}); err != nil {
 			return err
 		}
-		b.URL, b.args = c.URL, slices.Insert(b.args, slices.Index(b.args, "--"), good, bad)
+		at := slices.Index(b.args, "--") - len(b.spec.given["script"].Texts)
+		b.URL, b.args = c.URL, slices.Insert(b.args, at, good, bad)
 		c = b.comparing(good, bad)
 	}
 	arms := c.arms([]string{command})
