@@ -193,7 +193,7 @@ var rooms = map[string]size{
 	".":                    {0, 670},
 	"abtest":               {755, 835},   // +15: blocks that are long enough in CPU time
 	"bench":                {8615, 1330}, // +30, +25: scripts of others, with the addresses of the server; +5 of tests: rounds are drawn from fewer; +10, +5: recorded blocks are read by one package, instead of twice; +190, +35: histories of commits that are simulated; +170, +0: what each module holds of the program; +210, +45: scripts of others, against a server that answers anything; +140: servers with edits that nobody here knows; +5: sweeps that other programs spoil; +130, +15: counted servers in Rust, fasthttp, gRPC, nginx, Python and Node; +260, +20: servers in Go and C whose instructions are counted; +160, +30: sweeps of servers with known knees; those against an exhaustive sweep of two servers went
-	"bisect":               {195, 210}, // +5, +25: by counts no commit is compared twice
+	"bisect":               {205, 230}, // +15, +45: by counts no commit is compared twice; rounds are chosen before each comparison, and there is an end to what they tell
 	"calibrate":            {555, 365}, // +105, +55: what a gate would do
 	"cmd":                  {15, 0},
 	"count":                {1370, 890}, // +40, +70: what was counted of a server is kept, and only the other is counted; +35, +55: what is left, with the lives at full speed; what failed before the time was up; totals of repetitions; +10: how many repetitions there are, which report counted again; +110, +75: two servers are counted at once, a limit ends the whole, words of the simulator are kept apart; +15, +35: what the processor counts, and margins; +10: why no request succeeded; two starts of a server are one

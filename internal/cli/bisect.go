@@ -158,12 +158,17 @@ func (b *bisectFlags) search(ctx context.Context, o experiment.Options, doc *rep
 		doc.SettleBy(b.settles(doc))
 		return nil
 	}
-	rounds, again, invalid := bisect.Rounds(ratios), mostInvalid, map[int]int{}
-	if len(doc.Counts) > 0 { // which a repetition would not change
-		rounds, again = 0, 0
+	again, invalid := mostInvalid, map[int]int{}
+	counted := len(doc.Counts) > 0 // which a repetition would not change
+	if counted {
+		again = 0
 	}
 	b.look(found, len(commits)-1, ratios)
 	for !b.out(found, began) {
+		rounds := found.Rounds()
+		if counted {
+			rounds = 0
+		}
 		next, ok := found.Next(rounds)
 		if !ok {
 			break
