@@ -52,6 +52,18 @@ var causes = []cause{
 	}},
 }
 
+// lacking is what to do about the first known cause in the last words of a program; "": none is known.
+func lacking(words string) string {
+	for _, c := range causes {
+		if found := c.sign().FindStringSubmatch(words); found != nil {
+			if advice := c.say(found); advice != "" {
+				return advice
+			}
+		}
+	}
+	return ""
+}
+
 // services are what usually listens on a port.
 var services = map[string]string{
 	"3306": "MySQL", "4222": "NATS", "5432": "PostgreSQL", "5672": "RabbitMQ", "6379": "Redis", "9092": "Kafka", "9200": "Elasticsearch",
@@ -64,7 +76,8 @@ var (
 	refusal = lazyregexp.New(`(?i).*refused.*`)
 )
 
-// needsAnother says which server a program lacks that was refused a connection; "": the text does not say.
+// needsAnother says which server a program lacks that was refused a connection, by its own words or by what was seen of it;
+// "": the text does not say.
 func needsAnother(text []string) string {
 	found := place().FindAllStringSubmatch(strings.Join(refusal().FindAllString(text[0], -1), " "), -1)
 	if found == nil { // a line before it may say, as in Python
@@ -100,12 +113,7 @@ func explained(err error, command []string) error {
 		}
 	}
 	last := strings.Join(f.LastWords, "\n")
-	for _, c := range causes {
-		if found := c.sign().FindStringSubmatch(last); found != nil && c.say(found) != "" {
-			facts.Advice = c.say(found)
-			break
-		}
-	}
+	facts.Advice = cmp.Or(lacking(last), needsAnother([]string{f.More}), facts.Advice)
 	return failure.With(err, facts)
 }
 

@@ -44,6 +44,22 @@ func TestExplained(t *testing.T) {
 	}
 }
 
+// A program that does not say where it was refused a connection was seen to be.
+func TestSeenRefused(t *testing.T) {
+	const seen = "nothing listened at 127.0.0.1:5432, so its connection was refused"
+	for last, want := range map[string]string{
+		"":                         "start PostgreSQL at 127.0.0.1:5432",
+		"db: connection refused":   "start PostgreSQL at 127.0.0.1:5432",
+		"DATABASE_URL is not set":  "--env DATABASE_URL=VALUE",
+		"dial [::1]:6379: refused": "start Redis at [::1]:6379",
+	} {
+		err := failure.With(errors.New("x"), failure.Failure{Kind: failure.NotReady, Cause: "x", More: seen, LastWords: strings.Split(last, "\n")})
+		if f, _ := failure.Of(explained(err, []string{"server"})); !strings.Contains(f.Advice, want) {
+			t.Errorf("%q: advice %q, want %q", last, f.Advice, want)
+		}
+	}
+}
+
 // A program that went to the background is told how to stay.
 func TestInBackground(t *testing.T) {
 	none := 0
