@@ -36,14 +36,14 @@ var layers = map[string][]string{
 	"docs":                           {"internal/lazyregexp", "finding", "metric", "setting"},
 	"setting":                        {},
 	"usl":                            {"finding", "internal/unit"},
-	"abtest":                         {"finding", "internal/cpu", "internal/perf", "why/pprof", "why/symbol", "stat", "why", "internal/unit"},
+	"abtest":                         {"finding", "history", "internal/cpu", "internal/perf", "internal/revision", "why/pprof", "why/symbol", "stat", "why", "internal/unit"},
 	"guard":                          {},
 	"guard/guardtest":                {"guard"},
 	"pipeline":                       {"setting"},
 	"errkind":                        {},
 	"failure":                        {"errkind"},
 	"pace":                           {},
-	"load":                           {"errkind", "failure", "finding", "hist", "internal/cpu", "internal/perf", "internal/unit", "pace", "stat", "setting"},
+	"load":                           {"errkind", "failure", "finding", "hist", "internal/cpu", "internal/lazyregexp", "internal/perf", "internal/unit", "pace", "stat", "setting"},
 	"internal/cpu":                   {},
 	"internal/secret":                {"internal/lazyregexp"},
 	"internal/placement":             {"internal/cpu", "probe"},
@@ -52,7 +52,7 @@ var layers = map[string][]string{
 	"internal/epoll":                 {},
 	"internal/perf":                  {},
 	"internal/rebind":                {},
-	"why/symbol":                     {"internal/perf"},
+	"why/symbol":                     {"internal/lazyregexp", "internal/perf"},
 	"why/symbol/work":                {},
 	"why/gotrace":                    {"why/symbol", "why/symbol/work"},
 	"why/pprof":                      {"why/symbol"},
@@ -82,7 +82,7 @@ var layers = map[string][]string{
 	"trial":                          {"errkind", "failure", "finding", "internal/cpu", "why/gotrace", "internal/perf", "why/pprof", "why/symbol", "internal/unit", "why", "metric", "pace", "setting", "probe", "load", "subject", "stat"},
 	"trial/trialtest":                {"load", "subject", "trial"},
 	"count":                          {"failure", "finding", "internal/perf", "internal/unit", "load", "setting", "stat", "subject", "trial", "why/symbol/work"},
-	"expect":                         {"finding", "load", "metric", "setting", "stat", "trial", "internal/unit"},
+	"expect":                         {"internal/lazyregexp", "finding", "load", "metric", "setting", "stat", "trial", "internal/unit"},
 	"sweep":                          {"finding", "setting", "load", "stat", "usl", "trial", "internal/unit"},
 	"search":                         {"finding", "hist", "metric", "setting", "pace", "load", "stat", "trial", "expect", "internal/unit"},
 	"calibrate":                      {"metric", "setting", "probe", "load", "stat", "trial"},
@@ -120,7 +120,7 @@ var layers = map[string][]string{
 	"systems/uplink/demo":            {"subject", "internal/redisserver", "systems/uplink/lorawan", "systems/uplink/message", "systems/uplink/queue", "systems/uplink/api", "systems/uplink/sink"},
 	"discover":                       {"internal/lazyregexp", "failure", "protocol/grpc", "subject"},
 	"experiment":                     {"internal/lazyregexp", "count", "discover", "errkind", "failure", "finding", "internal/perf", "internal/placement", "why/pprof", "internal/rebind", "metric", "setting", "probe", "hist", "stat", "usl", "guard", "pipeline", "load", "subject", "protocol", "protocol/pipe", "trial", "expect", "sweep", "report", "internal/unit"},
-	"fleet":                          {"failure", "finding", "internal/cpu", "internal/perf", "internal/placement", "internal/secret", "why/symbol", "load", "pace", "protocol", "setting", "subject", "trial", "why"},
+	"fleet":                          {"failure", "finding", "internal/cpu", "internal/lazyregexp", "internal/perf", "internal/placement", "internal/secret", "why/symbol", "load", "pace", "protocol", "setting", "subject", "trial", "why"},
 	"internal/cli":                   {"..."},
 	"cmd/contend":                    {"internal/cli"},
 	"bench/...":                      {"..."},
@@ -192,15 +192,15 @@ type size struct{ code, tests int }
 // after it, and what was removed for it. `make lines` prints the current numbers.
 var rooms = map[string]size{
 	".":                    {0, 670},
-	"abtest":               {755, 835},   // +15: blocks that are long enough in CPU time
-	"bench":                {8615, 1330}, // +30, +25: scripts of others, with the addresses of the server; +5 of tests: rounds are drawn from fewer; +10, +5: recorded blocks are read by one package, instead of twice; +190, +35: histories of commits that are simulated; +170, +0: what each module holds of the program; +210, +45: scripts of others, against a server that answers anything; +140: servers with edits that nobody here knows; +5: sweeps that other programs spoil; +130, +15: counted servers in Rust, fasthttp, gRPC, nginx, Python and Node; +260, +20: servers in Go and C whose instructions are counted; +160, +30: sweeps of servers with known knees; those against an exhaustive sweep of two servers went
-	"bisect":               {190, 185},
-	"calibrate":            {555, 365}, // +105, +55: what a gate would do
+	"abtest":               {845, 835},   // +90: results in a history; +15: blocks that are long enough in CPU time
+	"bench":                {8765, 1335}, // +135: a repository of 1,024 commits, in which contend finds one; +15, +5: counts that jitter, and rows that are chosen; +30, +25: scripts of others, with the addresses of the server; +5 of tests: rounds are drawn from fewer; +10, +5: recorded blocks are read by one package, instead of twice; +190, +35: histories of commits that are simulated; +170, +0: what each module holds of the program; +210, +45: scripts of others, against a server that answers anything; +140: servers with edits that nobody here knows; +5: sweeps that other programs spoil; +130, +15: counted servers in Rust, fasthttp, gRPC, nginx, Python and Node; +260, +20: servers in Go and C whose instructions are counted; +160, +30: sweeps of servers with known knees; those against an exhaustive sweep of two servers went
+	"bisect":               {205, 230},   // +15, +45: by counts no commit is compared twice; rounds are chosen before each comparison, and there is an end to what they tell
+	"calibrate":            {555, 365},   // +105, +55: what a gate would do
 	"cmd":                  {15, 0},
-	"count":                {1330, 820}, // +35, +55: what is left, with the lives at full speed; what failed before the time was up; totals of repetitions; +10: how many repetitions there are, which report counted again; +110, +75: two servers are counted at once, a limit ends the whole, words of the simulator are kept apart; +15, +35: what the processor counts, and margins; +10: why no request succeeded; two starts of a server are one
+	"count":                {1400, 910}, // +45, +70: what was counted of a server is kept, and only the other is counted; +25, +15: functions that are 99% of the instructions; +35, +55: what is left, with the lives at full speed; what failed before the time was up; totals of repetitions; +10: how many repetitions there are, which report counted again; +110, +75: two servers are counted at once, a limit ends the whole, words of the simulator are kept apart; +15, +35: what the processor counts, and margins; +10: why no request succeeded; two starts of a server are one
 	"deploy":               {295, 4865}, // +70: a history on a branch of its own; +295, +90: what a release has and goreleaser cannot make, and its packages and image in an empty root; +80: the action and the component, run as their runners do
-	"discover":             {600, 300},
-	"docs":                 {670, 500}, // +0, +30: the words of comments, which internal/cli read only for packages
+	"discover":             {640, 330},  // +40, +30: programs that are not executable are known by what they begin with
+	"docs":                 {670, 500},  // +0, +30: the words of comments, which internal/cli read only for packages
 	"errkind":              {130, 120},
 	"examples":             {50, 0},
 	"expect":               {410, 320},   // +30, +20: amounts as pages print them, and of the metric's unit
@@ -210,7 +210,7 @@ var rooms = map[string]size{
 	"guard":                {825, 1215},
 	"h2":                   {1395, 1140},
 	"hist":                 {840, 895},
-	"history":              {820, 640},
+	"history":              {980, 670},   // +55, +20: functions that are 99% of the instructions, and which of them grew; +95: Go benchmarks are read here, for abtest too, which may not import report; +10, +10: a build alone at an end of the history
 	"internal/cli":         {9220, 5865}, // +90, +265: teardown of a script whose server is started here; a run for each difference of scripts; +85, +0: a program that cannot be driven has a page; +225, +80: the commit that made a difference is looked for; +0, +15: exit codes of scripts as in k6; +280, +0: programs without a URL, which contend finds out, and what would work in a folder; +430, +175: histories: what is kept, shown, imported and checked
 	"internal/cpu":         {320, 235},
 	"internal/epoll":       {135, 0},
@@ -218,8 +218,8 @@ var rooms = map[string]size{
 	"internal/lazyregexp":  {10, 70},
 	"internal/perf":        {1280, 1810}, // +50, +40: system calls by name, and how often is read and written; +80, +70: these are counted where no tracepoints are mounted, by a table of their numbers
 	"internal/placement":   {485, 240},   // +15, +25: several at a time that hold this process
-	"internal/rebind":      {320, 120},
-	"internal/redisserver": {405, 690}, // +30: a slot moved at a time when all nodes agree; +155: the proxy between clients and a Redis; systems/counter had two, and a test of one; +30: a command to one without a client
+	"internal/rebind":      {390, 130},   // +70, +10: where on this machine a program is refused a connection, which few programs say
+	"internal/redisserver": {405, 690},   // +30: a slot moved at a time when all nodes agree; +155: the proxy between clients and a Redis; systems/counter had two, and a test of one; +30: a command to one without a client
 	"internal/replicas":    {285, 135},
 	"internal/revision":    {720, 600}, // +25, +20: the commits between two; +40, +5: the order of all commits, and when one was made
 	"internal/secret":      {700, 180},
@@ -236,12 +236,12 @@ var rooms = map[string]size{
 	"pace":                 {615, 575},
 	"pipeline":             {905, 890},
 	"probe":                {310, 165},
-	"protocol":             {21230, 14680}, // +15, +20: requests of a script that are answered too late; +120, +170: requests of a script side by side over the event loop; fields of responses and batches with a mistake as in k6; +275, +200: scripts: rates over the whole run, virtual users once a second; +800, +300: scripts: imports whose root is found, options about connections, files, CSV, secrets; +975, +200: scripts: pages of HTML and their forms, certificates, JSON Web Keys, ECDH and RSA-OAEP, Blobs, requests with mistakes
-	"report":               {12670, 6010},  // +80: Go benchmarks are read where they are written, with one table of units; history lost as many; +110, +65: bisections; +70: call paths, flame graphs of both next to each other, and what follows from a function; +50: functions that explain a difference; +30, +45: counted instructions as Go benchmark lines; +25, +20: how functions of Node, Python and Java become known; +5, +10: searches that one request at a time ends; +5: levels left out because connections starve; +10: counting for which there was too little time; +25, +20: searches that end before an attempt, levels that starve connections; +15, +20: an experiment answers by what was counted; +10, +60: pages that begin with what changed; +315, +120: the page of counted instructions, with lines, callers and what is asked of the kernel; +0, +75: each figure has one form on all pages; +40, +105: too little time, servers driven at once, those that ignore SIGTERM; +30, +25: what three packages of its parts import and export; +50, +30: how exact levels and rates are, what more callers bring, and sweeps that are not done; +105, +135: the fastest of three, amounts and own metrics of runs, what spoils a server; +630, +145: histories: what is kept of a document, their page, pictures and exports
+	"protocol":             {21240, 14680}, // +10, +0: what grpc-go made up is known by what the server did not send; +15, +20: requests of a script that are answered too late; +120, +170: requests of a script side by side over the event loop; fields of responses and batches with a mistake as in k6; +275, +200: scripts: rates over the whole run, virtual users once a second; +800, +300: scripts: imports whose root is found, options about connections, files, CSV, secrets; +975, +200: scripts: pages of HTML and their forms, certificates, JSON Web Keys, ECDH and RSA-OAEP, Blobs, requests with mistakes
+	"report":               {12600, 6060},  // +20, +40: functions of counts in a history; -90, +10: Go benchmarks are read in history again, whose results abtest keeps without this; +110, +65: bisections; +70: call paths, flame graphs of both next to each other, and what follows from a function; +50: functions that explain a difference; +30, +45: counted instructions as Go benchmark lines; +25, +20: how functions of Node, Python and Java become known; +5, +10: searches that one request at a time ends; +5: levels left out because connections starve; +10: counting for which there was too little time; +25, +20: searches that end before an attempt, levels that starve connections; +15, +20: an experiment answers by what was counted; +10, +60: pages that begin with what changed; +315, +120: the page of counted instructions, with lines, callers and what is asked of the kernel; +0, +75: each figure has one form on all pages; +40, +105: too little time, servers driven at once, those that ignore SIGTERM; +30, +25: what three packages of its parts import and export; +50, +30: how exact levels and rates are, what more callers bring, and sweeps that are not done; +105, +135: the fastest of three, amounts and own metrics of runs, what spoils a server; +630, +145: histories: what is kept of a document, their page, pictures and exports
 	"search":               {825, 645},     // +20, +35: objectives that one request at a time misses; +20: slow servers whose callers wait for each other, or longer than a grace; +40, +55: servers whose responses take long, or that starve connections; +125, +120: a sequential bound on the share of slow answers, and the interval of the limit; attempts of 10,000 answers went
 	"setting":              {990, 380},
 	"stat":                 {1470, 2390}, // +15: looks at many rounds are planned in a sixth of the time; +5, +15: the weighted median, which why had a second time; +110, +65: counts that vary more than counting explains; +45, +50: means of counts, which hardly vary; +40: movements as values, which results say in their own units
-	"subject":              {2675, 2625}, // +15, +5: where each thread waits, with its stack; +150, +25: where servers listen that nobody told where; +25: Node and Python name the functions that they run; +10, +10: waiting for CPUs does not count against a start; a guess when a limit is over went; +20, +10: a server that is already there is found among the sockets that listen, which a load test outnumbers by thousands
+	"subject":              {2715, 2650}, // +40, +25: where on this machine it was refused a connection, which few programs say; +15, +5: where each thread waits, with its stack; +150, +25: where servers listen that nobody told where; +25: Node and Python name the functions that they run; +10, +10: waiting for CPUs does not count against a start; a guess when a limit is over went; +20, +10: a server that is already there is found among the sockets that listen, which a load test outnumbers by thousands
 	"sweep":                {810, 680},   // +20, +25: other programs that keep more callers from paying; +50, +35: levels below one that starves connections count; +10: servers that starve connections; +30: what was measured if there was too little time; +120, +60: the knee, and how long to measure; a level chosen by noise went
 	"trial":                {4180, 4320}, // +0, +50: threads of a C program that wait, from why; +45: in which function threads wait; +10: which functions are the program's own is handed on; +5: warm-ups end if connections starve; +20: a server of one connection for tests; +15: servers that starve connections end a comparison; +5: each server has its time to end
 	"usl":                  {695, 425},   // +45, +35: where power peaks

@@ -74,6 +74,9 @@ type Config struct {
 	// process keeps the memory layout that it happens to have, so without it a
 	// difference may be one of layout. It works for one Run in a test or subtest.
 	Fresh bool
+	// History is a folder that the result is added to, as contend compare --history does: a file of its own, with the
+	// commit of the checkout. "" means none. go test runs in the folder of the package, where relative names begin.
+	History string
 
 	open   func(...perf.Event) (counters, error) // of this process; nil means perf.Own
 	sample func() (sampler, error)               // of this process; nil means perf.SampleOwn
@@ -138,7 +141,7 @@ func Compare(ctx context.Context, name string, c Config, a, b Func) (*Result, er
 	notFresh := finding.RoundsNotFresh.Warning("all rounds ran in one process; an effect of its memory layout and hash seeds may be in all of them")
 	r := newResult(name, c, [2]string{a.Name, b.Name}, rounds, notFresh)
 	r.funcs = p.funcs
-	return r, nil
+	return r, r.keep(ctx, c.History)
 }
 
 // replicate drives the rounds. Without counters one is enough if only
@@ -166,7 +169,9 @@ func Run(t *testing.T, c Config, a, b Func) *Result {
 	var r *Result
 	var err error
 	if c.Fresh {
-		r, err = runFresh(t, c, a, b)
+		if r, err = runFresh(t, c, a, b); err == nil {
+			err = r.keep(t.Context(), c.History)
+		}
 	} else {
 		r, err = Compare(t.Context(), benchmarkName(t.Name()), c, a, b)
 	}

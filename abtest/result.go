@@ -217,6 +217,9 @@ func (r *Result) WriteSeparately(baseline, candidate io.Writer) error {
 func (r *Result) write(w io.Writer, round func(b *bufio.Writer, n int)) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "goos: %s\ngoarch: %s\n", runtime.GOOS, runtime.GOARCH)
+	if pkg := tested(); pkg != "" {
+		fmt.Fprintf(b, "pkg: %s\n", pkg)
+	}
 	for n := range r.Replications {
 		round(b, n)
 	}

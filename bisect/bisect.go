@@ -50,6 +50,8 @@ type Bisection struct {
 	Looks   []Look   `json:"looks"`
 
 	within [][]uint64 // set by Derive: those commits that each contains, itself included
+	// The change and the variance of a round, on average over the commits by their probabilities. Set by Derive.
+	change, variance float64
 }
 
 // MostCommits of a Bisection: each has a bit for each other.
@@ -159,7 +161,7 @@ func (b *Bisection) Derive() {
 		whole += within + weights[i]*mean*mean
 		rounds += float64(len(logRatios))
 	}
-	logs := make([]float64, len(b.Commits))
+	logs, changes, variances := make([]float64, len(b.Commits)), make([]float64, len(b.Commits)), make([]float64, len(b.Commits))
 	for j := range b.Commits {
 		var sum, product float64
 		for _, i := range looked {
@@ -169,6 +171,7 @@ func (b *Bisection) Derive() {
 			}
 		}
 		rest := max(whole-product*product/sum, math.SmallestNonzeroFloat64)
+		changes[j], variances[j] = product/sum, rest/max(1, rounds-1)
 		logs[j] = -math.Log(sum)/2 - (rounds-1)/2*math.Log(rest)
 	}
 	most := slices.Max(logs)
@@ -176,21 +179,29 @@ func (b *Bisection) Derive() {
 		logs[j] = math.Exp(logs[j] - most)
 		all += logs[j]
 	}
+	b.change, b.variance = 0, 0
 	for j := range b.Commits {
-		b.Commits[j].Probability = logs[j] / all
+		p := logs[j] / all
+		b.Commits[j].Probability = p
+		b.change, b.variance = b.change+p*changes[j], b.variance+p*variances[j]
 	}
 }
 
-// leastInformative is the probability of the less likely answer below which a comparison is not worth its time.
-const leastInformative = 0.01
+// A comparison is not worth its time if its less likely answer has a smaller probability than leastInformative, or if it
+// moves the odds of that by less than leastTold, by how likely it is: what more rounds tell has a bound.
+const (
+	leastInformative = 0.01
+	leastTold        = 0.01
+)
 
 // Next returns the commit whose comparison, in so many rounds, tells most: where both answers are alike in probability, and the
-// rounds add much to what is known of the commit. ok is false if no comparison tells anything more, or if a commit is Certain.
+// rounds add much to what is known of the commit. With 0 rounds a comparison tells all there is, and none is made again. ok is false if no comparison tells anything more, or if a commit is Certain.
 func (b *Bisection) Next(rounds int) (next int, ok bool) {
 	if b.Commits[b.Best()].Probability >= Certain {
 		return 0, false
 	}
-	known, most := b.rounds(), 0.0
+	known, most := b.rounds(), leastTold
+	told := b.change * b.change / max(2*b.variance, math.SmallestNonzeroFloat64) // by a round, in logarithms of odds
 	for i, c := range b.Commits {
 		changed := 0.0
 		for j, other := range b.Commits {
@@ -199,7 +210,10 @@ func (b *Bisection) Next(rounds int) (next int, ok bool) {
 			}
 		}
 		less := min(changed, 1-changed)
-		tells := less * (weight(len(known[i])+rounds) - weight(len(known[i])))
+		tells := less * told * (weight(len(known[i])+rounds) - weight(len(known[i])))
+		if rounds == 0 && len(known[i]) == 0 {
+			tells = less
+		}
 		if c.Failed == "" && less > leastInformative && tells > most {
 			next, ok, most = i, true, tells
 		}
@@ -236,20 +250,17 @@ func (b *Bisection) Likely() []int {
 
 const (
 	// MostRounds of a look: then it is better to look at another commit.
-	MostRounds = 6
+	MostRounds = 10
 	// leastRounds show how rounds differ.
 	leastRounds = 2
 	// clear is how many standard errors the change should be from none in a look.
-	clear = 2.5
+	clear = 3
 )
 
-// Rounds returns how many rounds a look should have, for a change as large and rounds as different as in a look of
-// the bad commit.
-func Rounds(bad []float64) int {
-	mean, squares := spread(bad)
-	if len(bad) < 2 || mean == 0 {
+// Rounds returns how many rounds the next look should have, for a change as large and rounds as different as in all looks so far.
+func (b *Bisection) Rounds() int {
+	if b.change == 0 {
 		return MostRounds
 	}
-	variance := squares / float64(len(bad)-1)
-	return int(min(max(math.Ceil(clear*clear*variance/(mean*mean)), leastRounds), MostRounds))
+	return int(min(max(math.Ceil(clear*clear*b.variance/(b.change*b.change)), leastRounds), MostRounds))
 }

@@ -118,6 +118,9 @@ type Comparison struct {
 	Looked  int   `json:"functions"`
 	Rows    []Row `json:"rows,omitempty"`
 	Runtime []Row `json:"runtime_rows,omitempty"`
+	// Others are the functions that together with Rows are 99% of the candidate's instructions, the largest first, at
+	// most 200.
+	Others []Cost `json:"other_functions,omitempty"`
 	// Events are what was counted without the simulator.
 	Events   []Event           `json:"events,omitempty"`
 	Warnings []finding.Warning `json:"warnings,omitempty"`
@@ -145,6 +148,14 @@ type Row struct {
 	Difference
 	// Lines are those of its source in which it differs, the greatest difference first.
 	Lines []Line `json:"lines,omitempty"`
+}
+
+// A Cost is what a function executes itself for an operation.
+type Cost struct {
+	Name         string  `json:"function"`
+	Instructions float64 `json:"instructions_per_op"`
+	// Agrees says that the counts agree from repetition to repetition, in both variants.
+	Agrees bool `json:"agrees"`
 }
 
 // Decisive is the difference that the verdict is about.

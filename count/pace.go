@@ -29,8 +29,12 @@ const (
 	mostPilot = 3 * time.Second
 )
 
-// pace drives each arm for a moment, and chooses how many iterations there are.
+// pace drives each arm for a moment, and chooses how many iterations there are, unless that is kept.
 func (c *counter) pace(ctx context.Context) error {
+	if c.Measured > 0 { // it is kept
+		c.warmUp = c.Measured / warmUp
+		return nil
+	}
 	c.report(0, 0, "how fast the servers are under the simulator")
 	rate, start := 0.0, time.Duration(0)
 	err := c.each(ctx, 1, func(ctx context.Context, arm trial.Arm) error {

@@ -47,6 +47,8 @@ type Options struct {
 	Limit time.Duration
 	// Apart has one server counted after the other, since they cannot run at the same time.
 	Apart bool
+	// Kept, if set, has arms that are not counted again, and gets those that are.
+	Kept *Kept
 	// Observe, if set, gets the progress.
 	Observe func(trial.Progress)
 }
@@ -56,6 +58,7 @@ type counter struct {
 	Counts
 	Options
 	arms       []trial.Arm
+	fresh      []trial.Arm // those that are not kept
 	plan       load.Plan
 	began      time.Time
 	perOp      map[string][]costs              // by arm, of each repetition
@@ -76,10 +79,11 @@ func Compare(ctx context.Context, arms []trial.Arm, plan load.Plan, o Options) (
 	for _, arm := range arms {
 		c.Arms = append(c.Arms, arm.Name)
 	}
+	c.recall()
 	limited, cancel := trial.Limit(ctx, o.Limit+o.Limit/10)
 	defer cancel()
 	err := c.all(limited)
-	if err == nil && c.Counts.Done() >= leastInterval {
+	if err == nil && c.Counts.Done() >= leastInterval && len(c.fresh) == len(c.arms) {
 		c.withoutSimulator(limited)
 	}
 	timeUp := trial.IsTimeUp(limited) && (err == nil || errors.Is(err, context.Cause(limited)))
@@ -89,6 +93,7 @@ func Compare(ctx context.Context, arms []trial.Arm, plan load.Plan, o Options) (
 	slices.SortStableFunc(c.Runs, func(a, b Run) int {
 		return cmp.Or(cmp.Compare(a.Repetition, b.Repetition), cmp.Compare(slices.Index(c.Arms, a.Arm), slices.Index(c.Arms, b.Arm)))
 	})
+	c.keep()
 	c.compare(timeUp)
 	c.Elapsed = time.Since(c.began)
 	return &c.Counts, err
@@ -99,7 +104,7 @@ func (c *counter) all(ctx context.Context) error {
 		return err
 	}
 	c.paced = time.Now()
-	for repetition := 1; repetition <= c.Counts.Repetitions; repetition++ {
+	for repetition := 1; repetition <= c.Counts.Repetitions && len(c.fresh) > 0; repetition++ {
 		if repetition > 1 {
 			c.repetition = time.Since(c.paced) / time.Duration(repetition-1)
 			if c.Limit > 0 && time.Since(c.began)+c.repetition > c.Limit {
@@ -115,9 +120,9 @@ func (c *counter) all(ctx context.Context) error {
 	return nil
 }
 
-// each has something done with every arm, some at the same time. After an error the others are ended.
+// each has something done with every arm that is not kept, some at the same time. After an error the others are ended.
 func (c *counter) each(ctx context.Context, repetition int, do func(context.Context, trial.Arm) error) error {
-	arms, most := slices.Clone(c.arms), atOnce
+	arms, most := slices.Clone(c.fresh), atOnce
 	if repetition%2 == 0 { // whoever comes first is not always the same
 		slices.Reverse(arms)
 	}

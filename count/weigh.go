@@ -25,6 +25,9 @@ const (
 	leastRow    = 0.05
 	mostRows    = 200
 	mostRuntime = 20
+	// covered is the share of all instructions that rows and other functions have, of these at most mostOthers.
+	covered    = 0.99
+	mostOthers = 200
 	// ownFirst is the share of the difference that puts a function of the program's own before larger ones of libraries.
 	ownFirst = 0.01
 )
@@ -124,6 +127,7 @@ func weigh(baseline, candidate []map[string]float64, margin float64) Comparison 
 	from := ownFirst * math.Abs(c.Decisive().Value)
 	c.Rows = largest(c.Rows, mostRows, func(r Row) bool { return r.Kind == "" && r.Name != Unnamed && math.Abs(r.Value) >= from })
 	c.Runtime = largest(c.Runtime, mostRuntime, func(Row) bool { return false })
+	c.Others = others(functions, c.Rows, c.Total.Candidate)
 	if nameless := functions[Unnamed]; nameless.baseline != nil {
 		share := max(mean(nameless.baseline)/c.Total.Baseline, mean(nameless.candidate)/c.Total.Candidate)
 		if share > finding.UnnamedCode.Warns {
@@ -131,6 +135,27 @@ func weigh(baseline, candidate []map[string]float64, margin float64) Comparison 
 		}
 	}
 	return c
+}
+
+// others are the largest functions that have no row, until all of them are enough of the candidate's instructions.
+func others(functions map[string]series, rows []Row, total float64) (list []Cost) {
+	sum, known := 0.0, map[string]bool{}
+	for _, r := range rows {
+		sum, known[r.Name] = sum+r.Candidate, true
+	}
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		if s := functions[name]; !known[name] {
+			list = append(list, Cost{name, mean(s.candidate), s.agrees()})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Cost) int { return cmp.Compare(b.Instructions, a.Instructions) })
+	for i, c := range list {
+		if i == mostOthers || sum >= covered*total {
+			return slices.Clip(list[:i])
+		}
+		sum += c.Instructions
+	}
+	return list
 }
 
 // schedules reports whether functions of the kind do more or less by what else goes on, and not by what is asked of the server.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"contend/finding"
@@ -63,6 +64,26 @@ func TestWeigh(t *testing.T) {
 		if sum := c.Work.Value + c.Scattered.Value; math.Abs(sum-c.Total.Value) > 1e-6 {
 			t.Errorf("%s: %g and %g are not %g", tt.name, c.Work.Value, c.Scattered.Value, c.Total.Value)
 		}
+	}
+}
+
+// main.spin has a row, and the others are named until all are 99%: 39,700 of 40,100.
+func TestOtherFunctions(t *testing.T) {
+	server := func(spin float64) []map[string]float64 {
+		return of(map[string]float64{"main.spin": spin, "net/http.(*conn).serve": 20_000, "runtime.mallocgc": 10_700, "main.small": 300, "main.rest": 100},
+			map[string][]float64{"runtime.mallocgc": {-100, 100, 300, -300}})
+	}
+	c := weigh(server(8500), server(9000), Margin)
+	want := []Cost{{"net/http.(*conn).serve", 20_000, true}, {"runtime.mallocgc", 10_700, false}}
+	if !slices.Equal(c.Others, want) || len(c.Rows) != 1 {
+		t.Errorf("%v next to %v, want %v", c.Others, c.Rows, want)
+	}
+	many := map[string]float64{}
+	for i := range 300 {
+		many[fmt.Sprint("f", i)] = 100
+	}
+	if c := weigh(of(many, nil), of(many, nil), Margin); len(c.Others) != mostOthers {
+		t.Errorf("%d functions", len(c.Others))
 	}
 }
 

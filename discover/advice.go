@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -47,9 +49,27 @@ var causes = []cause{
 	{lazyregexp.New(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z][A-Z0-9]{4,})\b["'` + "`" + `]?(?: environment variable| env var)?,? (?:is |was |must be |has to be )?(?:not set|unset|required|missing|undefined|empty|set)\b`), func(found []string) string {
 		return fmt.Sprintf("give the server the variable that it wants: --env %s=VALUE", found[1])
 	}},
+	{lazyregexp.New(`(?:KeyError: |key not found: |[Ee]nvironment variable:? )["'` + "`" + `]?([A-Z][A-Z0-9_]*[A-Z0-9])\b|\b([A-Z][A-Z0-9_]*[A-Z0-9])["'` + "`" + `]? environment variable`), func(found []string) string {
+		return fmt.Sprintf("give the server the variable that it wants: --env %s=VALUE", cmp.Or(found[1], found[2]))
+	}},
+	{lazyregexp.New(`lookup ([\w.-]+)[^\n]*: no such host|(?:ENOTFOUND|EAI_AGAIN) ([\w.-]+)|host name "([\w.-]+)" to address`), func(found []string) string {
+		return fmt.Sprintf("tell the program where %s is, as by --env NAME=VALUE: no such name is known here", cmp.Or(found[1], found[2], found[3]))
+	}},
 	{lazyregexp.New(`(?im)^\W*usage\b`), func([]string) string {
 		return "give the program the arguments that it wants, in quotes, as in './server -listen {{addr}}'"
 	}},
+}
+
+// lacking is what to do about the first known cause in the last words of a program; "": none is known.
+func lacking(words string) string {
+	for _, c := range causes {
+		if found := c.sign().FindStringSubmatch(words); found != nil {
+			if advice := c.say(found); advice != "" {
+				return advice
+			}
+		}
+	}
+	return ""
 }
 
 // services are what usually listens on a port.
@@ -64,7 +84,8 @@ var (
 	refusal = lazyregexp.New(`(?i).*refused.*`)
 )
 
-// needsAnother says which server a program lacks that was refused a connection; "": the text does not say.
+// needsAnother says which server a program lacks that was refused a connection, by its own words or by what was seen of it;
+// "": the text does not say.
 func needsAnother(text []string) string {
 	found := place().FindAllStringSubmatch(strings.Join(refusal().FindAllString(text[0], -1), " "), -1)
 	if found == nil { // a line before it may say, as in Python
@@ -100,12 +121,7 @@ func explained(err error, command []string) error {
 		}
 	}
 	last := strings.Join(f.LastWords, "\n")
-	for _, c := range causes {
-		if found := c.sign().FindStringSubmatch(last); found != nil && c.say(found) != "" {
-			facts.Advice = c.say(found)
-			break
-		}
-	}
+	facts.Advice = cmp.Or(lacking(last), needsAnother([]string{f.More}), facts.Advice)
 	return failure.With(err, facts)
 }
 
@@ -123,7 +139,11 @@ func runnable(command []string, dir string) error {
 		}
 	}
 	if _, err := exec.LookPath(path); errors.Is(err, fs.ErrPermission) {
-		return refused(command[0]+" is not executable", "make it so with chmod +x "+command[0]+", or name what runs it, as in '"+cmp.Or(Runner(path), "sh")+" "+command[0]+"'")
+		advice := "make it so with chmod +x " + command[0]
+		if runner := cmp.Or(Runner(path), interpreter(beginning(path))); runner != "" {
+			advice += ", or name what runs it, as in '" + runner + " " + command[0] + "'"
+		}
+		return refused(command[0]+" is not executable", advice)
 	}
 	return nil
 }
@@ -138,3 +158,37 @@ var runners = map[string]string{".py": "python3", ".js": "node", ".mjs": "node",
 
 // Runner is the program that runs files with such a name; "": unknown.
 func Runner(file string) string { return runners[filepath.Ext(file)] }
+
+// magic is what executables begin with: those of Linux, of macOS for one and for several kinds of processors, of Windows.
+var magic = []string{"\x7fELF", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe", "MZ"}
+
+// IsProgram reports whether a file begins as a program does, whatever its name and rights.
+func IsProgram(file string) bool {
+	begins := beginning(file)
+	return interpreter(begins) != "" || slices.ContainsFunc(magic, func(m string) bool { return strings.HasPrefix(begins, m) })
+}
+
+// interpreter is what runs a script by its first line; "": there is no such line.
+func interpreter(begins string) string {
+	line, _, _ := strings.Cut(begins, "\n")
+	runner, is := strings.CutPrefix(line, "#!")
+	if !is {
+		return ""
+	}
+	return strings.TrimPrefix(strings.TrimSpace(runner), "/usr/bin/env ")
+}
+
+// beginning is the first part of a regular file; "": it cannot be read.
+func beginning(file string) string {
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	part := make([]byte, 256)
+	n, _ := io.ReadFull(f, part)
+	return string(part[:n])
+}

@@ -5,13 +5,13 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"contend/finding"
+	"contend/internal/lazyregexp"
 	"contend/internal/unit"
 	"contend/load"
 	"contend/metric"
@@ -114,7 +114,7 @@ type term struct {
 	factor float64
 }
 
-var claimForm = regexp.MustCompile(`^(.+?)\s*(>=|<=|==|!=|>|<)\s*(.+)$`)
+var claimForm = lazyregexp.New(`^(.+?)\s*(>=|<=|==|!=|>|<)\s*(.+)$`)
 
 // Parse returns an error if the text is not a claim or names an unknown metric.
 func Parse(text string) (Expectation, error) {
@@ -134,11 +134,11 @@ func parseExpectation(text string) (claim, error) {
 }
 
 func parse(text string) (claim, error) {
-	parts := claimForm.FindStringSubmatch(strings.TrimSpace(text))
+	parts := claimForm().FindStringSubmatch(strings.TrimSpace(text))
 	if parts == nil {
 		return claim{}, fmt.Errorf("%q; expected METRIC OPERATOR NUMBER, as in p99 < 20ms, with one of >= <= == != > <", text)
 	}
-	if claimForm.MatchString(parts[3]) {
+	if claimForm().MatchString(parts[3]) {
 		return claim{}, fmt.Errorf("%q holds more than one claim; state each on its own", text)
 	}
 	c := claim{operator: parts[2]}
@@ -172,7 +172,7 @@ var examples = map[string]string{"": "500", "/s": "500/s", "ns": "20ms", "B": "6
 // amount reads a number with its unit, if it has one, as it is typed or as pages print it: 20ms, 1,000/s, 64 MB.
 // The unit is ns, /s, B, B/s, or "" for a number alone.
 func amount(text string) (value float64, unit string, ok bool) {
-	text = strings.ReplaceAll(thousands.ReplaceAllString(text, "$1"), " ", "")
+	text = strings.ReplaceAll(thousands().ReplaceAllString(text, "$1"), " ", "")
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
 		return n, "", true
 	}
@@ -191,7 +191,7 @@ func amount(text string) (value float64, unit string, ok bool) {
 }
 
 // thousands are what sets them apart.
-var thousands = regexp.MustCompile(`,(\d{3})\b`)
+var thousands = lazyregexp.New(`,(\d{3})\b`)
 
 func isShare(text string) bool { return strings.HasSuffix(text, "%") }
 

@@ -82,7 +82,7 @@ func (r *runner) count(ctx context.Context, p Part, arms []trial.Arm, design tri
 		margin = *p.Design.Margin
 	}
 	counts, err := count.Compare(ctx, arms, plan, count.Options{Tool: tool, Repetitions: cmp.Or(p.Design.Rounds, count.Repetitions), Margin: margin, Limit: p.Design.Duration,
-		Apart: design.Alone != "", Observe: comparing})
+		Apart: design.Alone != "", Kept: r.options.Counted, Observe: comparing})
 	if len(counts.Runs)+len(counts.Comparisons) > 0 {
 		r.doc.Counts = append(r.doc.Counts, report.Counts{Place: report.Place{Experiment: r.ID, Part: p.Name}, Counts: *counts})
 	}

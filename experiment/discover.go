@@ -19,7 +19,7 @@ func Discover(ctx context.Context, names []string, subjects map[string]Subject, 
 	for _, name := range names {
 		cfg, err := subjects[name].process(name, o.Self, trial.Setup{})
 		if err == nil && o.Movable() == nil {
-			cfg.Rebind = append(slices.Clone(o.Self), "rebind")
+			cfg.Rebind = append(slices.Clone(o.Self), "observe")
 		}
 		var found *discover.Server
 		if err == nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"contend/count"
 	"contend/expect"
 	"contend/finding"
 	"contend/internal/placement"
@@ -40,6 +41,8 @@ type Options struct {
 	// Elsewhere starts a subject that a worker has, by its name in Subject.Elsewhere; nil: there are no
 	// workers, and no such subjects.
 	Elsewhere func(ctx context.Context, name string, setup trial.Setup) (trial.Server, error)
+	// Counted, if set, keeps what was counted of arms, by name, for further experiments with the same load.
+	Counted *count.Kept
 	// Why has the arms of comparisons sampled afterwards: see trial.Diagnose.
 	Why bool
 	// Own matches the name or the file of functions that are the programs' own; nil: see why.NewProfile.

@@ -6,9 +6,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strconv"
 
+	"contend/internal/lazyregexp"
 	"contend/protocol"
 	"contend/setting"
 )
@@ -46,7 +46,7 @@ func (s *scene) add(name, path, file string) error {
 }
 
 // imports finds what a .proto file imports.
-var imports = regexp.MustCompile(`(?m)^\s*import\s+(?:(?:public|weak|option)\s+)?"([^"]+)"`)
+var imports = lazyregexp.New(`(?m)^\s*import\s+(?:(?:public|weak|option)\s+)?"([^"]+)"`)
 
 // addProto adds .proto files and all that they import and is found, looked up as protocol/grpc does: in the
 // folders or, if there are none, in those that the files are in.
@@ -82,7 +82,7 @@ func (s *scene) addImported(name string, folders []string) bool {
 			continue
 		}
 		s.Files[to] = append([]byte{}, content...)
-		for _, imported := range imports.FindAllSubmatch(content, -1) {
+		for _, imported := range imports().FindAllSubmatch(content, -1) {
 			s.addImported(string(imported[1]), folders) // those of Google are in the program
 		}
 		return true

@@ -321,6 +321,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(data)
 	}
 	f.Add([]byte(`{"schema":"contend-history/1","time":"2024-01-01T00:00:00Z","key":{"asked":"x"},"values":[{"metric":"m","value":-1}]}`))
+	f.Add([]byte(`{"schema":"contend-history/1","time":"2024-01-01T00:00:00Z","key":{"asked":"x"},"values":[{"metric":"m","value":1,"others":{"f":-1}}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := Decode(data)
 		if err != nil {
@@ -342,6 +343,32 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What a result does not name executes what it does in the anchor, if that is named by the other with the same one.
+func TestBetween(t *testing.T) {
+	point := func(anchor string, value float64, others map[string]float64, functions ...Function) Point {
+		return Point{Stored: Stored{Result: Result{Anchor: anchor}}, Value: Value{Value: value, Functions: functions, Others: others}}
+	}
+	old := point("a", 10_000, map[string]float64{"main.parse": 5000, "main.serve": 4000})
+	for _, tt := range []struct {
+		name string
+		old  Point
+		new  Point
+		want []Function
+	}{
+		{"nothing", old, old, nil},
+		{"more than in the anchor", old, point("a", 10_400, map[string]float64{"main.serve": 4000}, Function{"main.parse", 5400, 5000}), []Function{{"main.parse", 5400, 5000}}},
+		{"less than 0.05%", old, point("a", 10_000, map[string]float64{"main.serve": 4004}), nil},
+		{"a new function", old, point("a", 10_700, nil, Function{"main.log", 700, 0}), []Function{{"main.log", 700, 0}}},
+		{"another anchor", old, point("b", 10_700, map[string]float64{"main.parse": 6000}, Function{"main.log", 700, 0}), []Function{{"main.parse", 6000, 5000}}},
+		{"no longer more than in the anchor", point("a", 10_400, nil, Function{"main.parse", 5400, 5000}), point("a", 10_000, nil), []Function{{"main.parse", 5000, 5400}}},
+		{"the greater first", old, point("", 9000, map[string]float64{"main.parse": 4900, "main.serve": 3000}), []Function{{"main.serve", 3000, 4000}, {"main.parse", 4900, 5000}}},
+	} {
+		if got := Between(tt.old, tt.new); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
 }
 
 // A step is suspected, repeated and, once it is confirmed, not repeated again: the repetition in the folder is what is

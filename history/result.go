@@ -94,13 +94,29 @@ type Value struct {
 	Reason string `json:"reason,omitempty"`
 	// Functions are those that execute more or less than in the baseline, of counted instructions.
 	Functions []Function `json:"functions,omitempty"`
+	// Others are the instructions of the largest functions that execute as much as in the baseline, by name, and Scattered
+	// those of functions that do not do the same in each repetition.
+	Others    map[string]float64 `json:"others,omitempty"`
+	Scattered map[string]float64 `json:"scattered,omitempty"`
 }
+
+// MostOthers is how long the names of Others and Scattered are together, in bytes: a result has a few kilobytes.
+const MostOthers = 3000
 
 // A Function is what one executes for an operation, in instructions, without what it calls.
 type Function struct {
 	Name     string  `json:"function"`
 	Value    float64 `json:"value"`
 	Baseline float64 `json:"baseline"`
+}
+
+// mostSubject is how much of the first line of a commit's message is kept, in characters.
+const mostSubject = 72
+
+// About adds what git knows of the commit.
+func (r *Result) About(committed time.Time, subject string) {
+	clipped := []rune(subject)
+	r.Committed, r.Subject = committed, string(clipped[:min(len(clipped), mostSubject)])
 }
 
 // Compared reports whether there is a ratio that may be used.
@@ -202,6 +218,13 @@ func (v Value) check() error {
 	}{{"value", v.Value}, {"baseline", v.Baseline}} {
 		if math.IsNaN(x.value) || math.IsInf(x.value, 0) || x.value < 0 {
 			return fmt.Errorf("%s is %v; expected 0 or more", x.key, x.value)
+		}
+	}
+	for key, functions := range map[string]map[string]float64{"others": v.Others, "scattered": v.Scattered} {
+		for name, x := range functions {
+			if !(x >= 0 && x <= math.MaxFloat64) {
+				return fmt.Errorf("%s has %v for %s; expected 0 or more", key, x, name)
+			}
 		}
 	}
 	for _, x := range append([]float64{v.LogRatio, v.Low, v.High}, v.Rounds...) {

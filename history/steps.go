@@ -1,6 +1,9 @@
 package history
 
 import (
+	"cmp"
+	"maps"
+	"math"
 	"slices"
 
 	"contend/history/change"
@@ -67,6 +70,53 @@ func (l *Line) Known() (known []change.Known) {
 // repetition is the point's ratio to the baseline of its result.
 func (p Point) repetition() change.Repetition {
 	return change.Repetition{Value: p.Value.LogRatio, SE: p.Value.StandardError()}
+}
+
+// leastGrown is the share of an operation's instructions that a function must differ by between two results.
+const leastGrown = 0.0005
+
+// Between are the functions that execute more or less in a result than in one before it, of counted instructions, the
+// greatest difference first. Baseline is what they executed before.
+func Between(before, after Point) (list []Function) {
+	names := map[string]bool{}
+	for _, p := range []Point{before, after} {
+		for _, f := range p.Value.Functions {
+			names[f.Name] = true
+		}
+		for name := range p.Value.Others {
+			names[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		was, known := before.executes(name, after)
+		is, knownNow := after.executes(name, before)
+		if known && knownNow && math.Abs(is-was) >= leastGrown*after.Value.Value {
+			list = append(list, Function{name, is, was})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Function) int {
+		return cmp.Compare(math.Abs(b.Value-b.Baseline), math.Abs(a.Value-a.Baseline))
+	})
+	return list
+}
+
+// executes is what a function executes in a result. One that is not named executes what it does in the anchor, which
+// another result with that anchor may name.
+func (p Point) executes(name string, other Point) (instructions float64, known bool) {
+	for _, f := range p.Value.Functions {
+		if f.Name == name {
+			return f.Value, true
+		}
+	}
+	if x, ok := p.Value.Others[name]; ok {
+		return x, true
+	}
+	for _, f := range other.Value.Functions {
+		if f.Name == name && p.Anchor == other.Anchor && p.Anchor != "" {
+			return f.Baseline, true
+		}
+	}
+	return 0, false
 }
 
 // Confirm says what all repetitions of a step show; the point is the newest of them.

@@ -2,9 +2,10 @@ package load
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"contend/internal/lazyregexp"
 )
 
 // A Threshold is a claim about what flows measure of themselves, as scripts have them:
@@ -19,11 +20,11 @@ type Threshold struct {
 	Value       float64
 }
 
-var thresholdForm = regexp.MustCompile(`^([A-Za-z_]\w*(?:\{.*\})?)\s+([a-z]+(?:\([^)]*\))?)\s*(>=|<=|===?|!=|>|<)\s*([-+.\w]+)$`)
+var thresholdForm = lazyregexp.New(`^([A-Za-z_]\w*(?:\{.*\})?)\s+([a-z]+(?:\([^)]*\))?)\s*(>=|<=|===?|!=|>|<)\s*([-+.\w]+)$`)
 
 // ParseThreshold returns false where the text has not this form.
 func ParseThreshold(text string) (t Threshold, ok bool) {
-	parts := thresholdForm.FindStringSubmatch(strings.TrimSpace(text))
+	parts := thresholdForm().FindStringSubmatch(strings.TrimSpace(text))
 	if parts == nil || !isMeterStat(parts[2]) {
 		return t, false
 	}

@@ -6,8 +6,10 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
+	"contend/history"
 	"contend/metric"
 	"contend/report/plain"
 	"contend/trial"
@@ -99,6 +101,15 @@ var benchmarkUnits = []struct {
 	{metric.WallPerOp, "ns/op"}, {metric.Throughput, "ops/s"},
 	{"response_p50_ns", "p50-response-ns"}, {"response_p90_ns", "p90-response-ns"}, {"response_p99_ns", "p99-response-ns"},
 	{metric.ServerCPUPerOp, "server-cpu-ns/op"}, {metric.ServerRSS, "server-rss-bytes"}, {metric.Errors, "errors"},
+}
+
+// ReadBenchmarks reads the Go benchmark format for a history, also as it is written here.
+func ReadBenchmarks(r io.Reader, measured time.Time) ([]history.Result, error) {
+	units := map[string]string{}
+	for _, known := range benchmarkUnits {
+		units[known.unit] = string(known.metric)
+	}
+	return history.ReadBenchmarks(r, measured, units)
 }
 
 // part makes a text a part of a benchmark's name, which ends at a space and is

@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"contend/count"
 	"contend/finding"
+	"contend/history"
 	"contend/report"
 	"contend/stat"
 	"contend/trial"
@@ -71,6 +73,27 @@ func TestCountPage(t *testing.T) {
 			}
 			rest = after
 		}
+	}
+}
+
+// A history keeps the largest functions, also those that do not differ, as long as a result has a few kilobytes.
+func TestHistoryOfCounts(t *testing.T) {
+	d := ofInstructions(stat.More, 90)
+	d.Environment.Started = time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
+	c := &d.Counts[0].Comparisons[0]
+	for i := range 200 {
+		c.Others = append(c.Others, count.Cost{Name: fmt.Sprintf("example.org/module/package.(*Type).Method%d", i), Instructions: 1000 - float64(i), Agrees: i > 0})
+	}
+	kept := d.ForHistory("c1", false)
+	if len(kept) != 1 || len(kept[0].Values) == 0 {
+		t.Fatalf("%+v", kept)
+	}
+	v := kept[0].Values[0]
+	if len(v.Functions) != 1 || v.Scattered[c.Others[0].Name] != 1000 || len(v.Scattered) != 1 || v.Others[c.Others[1].Name] != 999 {
+		t.Errorf("%+v", v)
+	}
+	if data, err := history.Encode(kept[0]); err != nil || len(data) > 6<<10 || len(v.Others) < 50 {
+		t.Errorf("%d bytes with %d functions: %v", len(data), len(v.Others), err)
 	}
 }
 
@@ -150,6 +173,7 @@ BenchmarkContend/arm=B/vus=32	2500	60089.0 instructions/op
 // Sampled stacks say from where functions are called.
 func TestCountedFunctionsHaveTheirCallers(t *testing.T) {
 	d := ofInstructions(stat.More, 90)
+	d.Environment.Started = time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
 	c := &d.Counts[0].Comparisons[0]
 	c.Rows = append(c.Rows, count.Row{Name: "log.formatHeader", Kind: "logging", Difference: c.Rows[0].Difference})
 	d.Trials = []report.Trials{{Trials: trial.Trials{Arms: []string{"A", "B"}, Why: &trial.Diagnosis{Calls: []why.Call{{Function: "all", PerOp: []float64{0, 9}},

@@ -165,6 +165,18 @@ func countedValue(c counting) history.Value {
 	for _, r := range c.Rows {
 		v.Functions = append(v.Functions, history.Function{Name: r.Name, Value: digits(r.Candidate), Baseline: digits(r.Baseline)})
 	}
+	length := 0
+	v.Others, v.Scattered = map[string]float64{}, map[string]float64{}
+	for _, o := range c.Others {
+		if length += len(o.Name); length > history.MostOthers {
+			break
+		}
+		into := v.Scattered
+		if o.Agrees {
+			into = v.Others
+		}
+		into[o.Name] = max(0, digits(o.Instructions)) // the difference of two runs
+	}
 	return v
 }
 

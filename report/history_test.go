@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/abtest"
 	"contend/history"
 	"contend/internal/testenv"
 	"contend/metric"
@@ -110,6 +111,28 @@ func TestHistoryPage(t *testing.T) {
 	}
 }
 
+// A step in counts has the functions that execute more after it.
+func TestHistoryNamesWhatGrew(t *testing.T) {
+	var kept []history.Stored
+	for n := range 12 {
+		r := keptResult(n, 0, "EQUIVALENT")
+		if n >= 8 {
+			r = keptResult(n, 5, "MORE")
+		}
+		v := &r.Values[0]
+		v.Metric, v.Rounds, v.Others = history.CountedInstructions, nil, map[string]float64{"main.serve": 5000}
+		if n >= 8 {
+			v.Functions = []history.Function{{Name: "main.parse", Value: 4500, Baseline: 4000}}
+		}
+		kept = append(kept, r)
+	}
+	h := &report.History{Folder: "perf", Lines: history.Lines(kept, strings.Repeat("a1", 20), nil)}
+	page := strings.Join(strings.Fields(rendered(t, func(w io.Writer) error { return h.Screen(w, report.Look{}) })), " ")
+	if want := "; main.parse 4,000 → 4,500"; !strings.Contains(page, want) || strings.Contains(page, "main.serve") {
+		t.Errorf("%q is not in\n%s", want, page)
+	}
+}
+
 func TestHistoryExports(t *testing.T) {
 	h := histories()["worst"]
 	rows, err := csv.NewReader(strings.NewReader(rendered(t, h.CSV))).ReadAll()
@@ -157,6 +180,46 @@ BenchmarkB/n=1 100 7 widgets
 		if results, err := report.ReadBenchmarks(strings.NewReader(wrong), noon); err == nil {
 			t.Errorf("%q is read: %+v", wrong, results)
 		}
+	}
+}
+
+// What abtest adds to a history is on the lines that its benchmark lines are imported to, with the verdict.
+func TestHistoryOfAbtest(t *testing.T) {
+	folder := t.TempDir()
+	count := func(n int) {
+		for i := 0; i < 100*n; i++ {
+		}
+	}
+	r, err := abtest.Compare(t.Context(), "Count up", abtest.Config{Rounds: 3, Pairs: 1, Block: time.Millisecond, History: folder},
+		abtest.Func{Name: "a/b", Do: count}, abtest.Func{Name: "c", Do: count})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := history.Open(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, problems, err := store.Read()
+	if err != nil || problems != nil || len(kept) != 1 {
+		t.Fatalf("%+v, %v, %v", kept, problems, err)
+	}
+	imported, err := report.ReadBenchmarks(strings.NewReader(rendered(t, r.WriteBenchmarks)), time.Now())
+	if err != nil || len(imported) != 1 || imported[0].Key.Asked != kept[0].Key.Asked || kept[0].Key.Asked != "go test -bench contend/report" {
+		t.Fatalf("%+v, %v, want %+v", imported, err, kept[0])
+	}
+	bare := slices.Clone(kept[0].Values)
+	for i, v := range bare {
+		bare[i] = history.Value{Of: v.Of, Primary: v.Primary, Value: v.Value}
+	}
+	if !reflect.DeepEqual(bare, imported[0].Values) {
+		t.Errorf("%+v, want %+v", bare, imported[0].Values)
+	}
+	half := len(bare) / 2
+	if a, c := kept[0].Values[0], kept[0].Values[half]; c.Metric != string(metric.WallPerOp) || c.Baseline != a.Value || c.Verdict != string(r.Verdict) || len(c.Rounds) != 3 || a.Compared() {
+		t.Errorf("%+v, of %+v", c, a)
+	}
+	if kept[0].Anchor != "" || kept[0].Key.Toolchain == "" {
+		t.Errorf("%+v", kept[0])
 	}
 }
 

@@ -194,8 +194,11 @@ func since(l history.Line, at *history.Point) string {
 	return ""
 }
 
-// mostEvents are on a page, of either kind.
-const mostEvents = 3
+// mostEvents are on a page, of either kind. mostGrown are the functions that a step is explained by.
+const (
+	mostEvents = 3
+	mostGrown  = 2
+)
 
 // suspected are the steps that the line seems to have, the newest last.
 func suspected(l history.Line) (texts []string) {
@@ -206,6 +209,10 @@ func suspected(l history.Line) (texts []string) {
 		text := fmt.Sprintf("suspected: %s since %s (%s %s)", words.change(size), titledPoint(series[s.At]), ci(size.Level), words.interval(size))
 		if s.From < s.To {
 			text += fmt.Sprintf(", or one from %s to %s", shortHash(series[s.From].Commit), shortHash(series[s.To].Commit))
+		}
+		grown := history.Between(series[s.From-1], series[s.To])
+		for _, f := range grown[:min(len(grown), mostGrown)] {
+			text += fmt.Sprintf("; %s %s → %s", plain.Clip(plain.Line(f.Name), 60), unit.Digits(f.Baseline), unit.Digits(f.Value))
 		}
 		texts = append(texts, text)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/internal/lazyregexp"
 	"contend/report/plain"
 	"contend/trial"
 	"contend/why"
@@ -41,12 +42,12 @@ const mostCut = 0.2
 // runtimes are files whose functions run others' functions, which a profile knows only if a program is started so.
 var runtimes = []struct {
 	name  string
-	file  *regexp.Regexp
+	file  func() *regexp.Regexp
 	start string
 }{
-	{"node", regexp.MustCompile(`^node(js)?$`), "node --perf-basic-prof"},
-	{"Python", regexp.MustCompile(`^(lib)?python[0-9.]*(\.so.*)?$`), "python3 -X perf (3.12 or later, with frame pointers)"},
-	{"Java", regexp.MustCompile(`^libjvm\.so$`), "java with an agent that writes /tmp/perf-PID.map"},
+	{"node", lazyregexp.New(`^node(js)?$`), "node --perf-basic-prof"},
+	{"Python", lazyregexp.New(`^(lib)?python[0-9.]*(\.so.*)?$`), "python3 -X perf (3.12 or later, with frame pointers)"},
+	{"Java", lazyregexp.New(`^libjvm\.so$`), "java with an agent that writes /tmp/perf-PID.map"},
 }
 
 // unnamedSentence says how the functions of two variants get names if a runtime hides them, or their callers if these are
@@ -60,7 +61,7 @@ func unnamedSentence(of *trial.Diagnosis, arms []string, e why.Explanation) stri
 		for _, r := range runtimes {
 			runs := func(p why.Profile) bool {
 				return slices.ContainsFunc(p.Packages, func(one why.Package) bool {
-					return r.file.MatchString(one.Name) && float64(one.Time) > mostCut*float64(p.CPU)
+					return r.file().MatchString(one.Name) && float64(one.Time) > mostCut*float64(p.CPU)
 				})
 			}
 			if slices.ContainsFunc(its, runs) {

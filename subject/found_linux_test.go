@@ -1,10 +1,13 @@
 package subject
 
 import (
+	"net"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
+	"contend/failure"
 	"contend/internal/testenv"
 )
 
@@ -44,5 +47,22 @@ func TestFound(t *testing.T) {
 				t.Errorf("told %v, at %s of %s, fixed %v; want %v, %v", s.Told(), s.Addr(""), addrs, fixed, tt.told, tt.fixed)
 			}
 		})
+	}
+}
+
+// Where a subject was refused its last connection is seen, whatever it writes about that.
+func TestRefused(t *testing.T) {
+	heard, err := net.Listen("tcp", "127.0.0.1:0")
+	testenv.Must(t, err)
+	defer heard.Close()
+	refused := "127.0.0.1:" + testenv.HeldPort(t)
+	for addr, want := range map[string]string{refused: "nothing listened at " + refused, heard.Addr().String(): ""} {
+		cfg := role("dial", addr)
+		cfg.Addressed, cfg.AnyPort, cfg.Rebind = true, true, []string{must(os.Executable()), "observe"}
+		_, err := Start(t.Context(), cfg)
+		f, _ := failure.Of(err)
+		if f.Kind != failure.Exited || !strings.Contains(f.More, want) || want == "" && strings.Contains(f.More, "refused") {
+			t.Errorf("%s: %+v, want %q", addr, f, want)
+		}
 	}
 }

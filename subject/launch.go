@@ -341,6 +341,9 @@ func (s *Subject) parting(cause error, at stray, facts failure.Failure) error {
 	if last == "" {
 		facts.Stream, last = "stdout", s.stdout.text()
 	}
+	for _, unheard := range s.refusals.all() {
+		at.found = append(at.found, fmt.Sprintf("nothing listened at %v, so its connection was refused", unheard))
+	}
 	more, text := at.found, ""
 	if at.found != nil {
 		text = "; " + at.String()

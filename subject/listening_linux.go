@@ -202,12 +202,25 @@ func reached(all []socket, address netip.AddrPort) (found []socket) {
 	return found
 }
 
+// readings is how often the kernel's list of sockets is read if it shows none: it can miss
+// one while others come and go.
+const readings = 3
+
+// heard reports whether anybody listens at an address, also if that is unknown.
+func heard(at netip.AddrPort) bool {
+	for range readings {
+		if all, err := readSockets(parseSockets); err != nil || len(reached(all, at)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // listens returns where processes of the tree listen, and whether a connection to
-// address reaches one of them. The kernel's list can miss a socket while others come
-// and go, so it is read again if it shows none.
+// address reaches one of them.
 func (s *Subject) listens(address netip.AddrPort) (places []netip.AddrPort, there bool) {
 	var own []socket
-	for range 3 {
+	for range readings {
 		if own = s.sockets(parseSockets); len(own) > 0 {
 			break
 		}

@@ -66,7 +66,7 @@ func (s *Subject) moveBinds(notStarted error) {
 	default:
 		s.handover.Started()
 		go func() {
-			s.unmoved <- s.handover.Serve(s.own)
+			s.unmoved <- s.handover.Serve(s.own, s.refusals.note)
 			close(s.unmoved)
 		}()
 	}

@@ -44,6 +44,7 @@ var roles = map[string]func(args []string){
 	"forward":  forward,
 	"insist":   insist,
 	"port":     listenOnPORT,
+	"dial":     dial,
 	"astray":   astray,
 	"headless": headless,
 
@@ -51,8 +52,8 @@ var roles = map[string]func(args []string){
 }
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "rebind" {
-		fmt.Fprintln(os.Stderr, rebind.Exec(os.Args[2:]))
+	if len(os.Args) > 1 && (os.Args[1] == "rebind" || os.Args[1] == "observe") {
+		fmt.Fprintln(os.Stderr, rebind.Exec(os.Args[2:], os.Args[1] == "observe"))
 		os.Exit(1)
 	}
 	if filepath.Base(os.Args[0]) == "docker" {
@@ -121,6 +122,13 @@ func listenOnPORT([]string) {
 	listener := must(net.Listen("tcp", ":"+port))
 	fmt.Println("listening")
 	must(0, http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, port) })))
+}
+
+// dial connects to an address once and ends, whatever came of it.
+func dial(args []string) {
+	if conn, err := net.Dial("tcp", args[0]); err == nil {
+		conn.Close()
+	}
 }
 
 // astray listens on an address of its own choice, which it prints.

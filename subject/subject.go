@@ -113,8 +113,9 @@ type Subject struct {
 	done        chan struct{}
 	ended       func() error     // cleans up after the process
 	handover    *rebind.Handover // of the listener of its binds; nil: these stay as they are
-	own         netip.Addr       // that its binds are moved to
-	found       bool             // its address is where it was found; written before Start returns
+	refusals    refusals
+	own         netip.Addr // that its binds are moved to
+	found       bool       // its address is where it was found; written before Start returns
 
 	// mu is held to signal or sample the process, so that it is not reaped, and
 	// its number not given to a stranger, in between.

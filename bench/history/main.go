@@ -2,7 +2,7 @@
 // counts the false alerts and how soon a step is told of.
 //
 //	go run ./bench/history
-//	go run ./bench/history -histories 100
+//	go run ./bench/history -histories 100 -only counts
 //
 // Rounds are drawn from those that bench/verdicts recorded of equal servers: as they were for the
 // two slower machines, and narrower for the others.
@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,6 +33,7 @@ func main() {
 	flag.IntVar(&b.histories, "histories", 1000, "histories of each kind")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of all random choices")
 	flag.StringVar(&b.folder, "recorded", "bench/verdicts/testdata", "folder with the recorded blocks")
+	flag.StringVar(&b.only, "only", "", "`text` that the names of the machines to play contain")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -46,6 +48,7 @@ type bench struct {
 	histories int
 	seed      uint64
 	folder    string
+	only      string
 	out       io.Writer
 }
 
@@ -75,8 +78,8 @@ var machines = []machine{
 	{"busy, as recorded", "noise.csv", 100 * time.Millisecond, 0, 18},
 }
 
-// builds differ by 0.2 to 0.4% in time, and hardly by counts.
-var timedBuilds, countedBuilds = [2]float64{0.002, 0.004}, [2]float64{0.0001, 0.0003}
+// builds differ by 0.2 to 0.4% in time, and hardly by counts, of some programs by more.
+var timedBuilds, countedBuilds, jitteringBuilds = [2]float64{0.002, 0.004}, [2]float64{0.0001, 0.0003}, [2]float64{0.0005, 0.0005}
 
 // jitter is the share of builds whose counts differ by 3 times as much.
 const jitter = 0.05
@@ -98,11 +101,17 @@ func (b bench) run(ctx context.Context) error {
 	h := simulate.History{Commits: commits, Build: countedBuilds, Jitter: jitter, Options: change.Counts()}
 	b.falsely(ctx, "counts", h)
 	b.smallest(ctx, "counts", h, []float64{0.003, 0.004, 0.005})
+	h.Build = jitteringBuilds
+	b.falsely(ctx, "counts that jitter", h)
+	b.smallest(ctx, "counts that jitter", h, []float64{0.003, 0.004, 0.005})
 	return ctx.Err()
 }
 
 // falsely shows the false alerts of histories in which no commit changes anything.
 func (b bench) falsely(ctx context.Context, name string, h simulate.History) {
+	if !strings.Contains(name, b.only) {
+		return
+	}
 	told := b.play(ctx, h)
 	low, high := stat.Binomial(told.False, told.Commits, 0.95)
 	fmt.Fprintf(b.out, "%s: %d false alerts in %d commits, %.2f [%.2f, %.2f] in 1,000; %.1f repetitions in each history\n", name, told.False,
@@ -111,6 +120,9 @@ func (b bench) falsely(ctx context.Context, name string, h simulate.History) {
 
 // smallest shows how often steps are told of, from the smallest to the first that nearly always is within 1 commit.
 func (b bench) smallest(ctx context.Context, name string, h simulate.History, steps []float64) {
+	if !strings.Contains(name, b.only) {
+		return
+	}
 	h.Commits, h.At = base+len(simulate.Told{}.Within), base
 	for _, step := range steps {
 		h.Step = math.Log1p(step)

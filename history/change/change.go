@@ -29,14 +29,20 @@ type Options struct {
 	Build float64
 	// Least is the smallest size of a Step, in Value's unit, 0 or more.
 	Least float64
+	// A Step with only one build before or after it must have this many standard deviations between builds, 0 or
+	// more, as a build by itself may differ by far more than others. MostLone is the largest size that asks for.
+	Lone, MostLone float64
 }
 
 // Times vary between builds by where functions are in memory: 0.2 to 0.4% are common.
 func Times() Options { return Options{Alpha: 0.005, Build: 0.004} }
 
 // Counts of instructions are nearly the same in each build, and where they are not, they differ by more than
-// normal noise would. What matters is so far off that Alpha and Least cost nothing.
-func Counts() Options { return Options{Alpha: 1e-5, Build: 0.0005, Least: 0.003} }
+// normal noise would. What matters is so far off that Alpha and Least cost nothing. MostLone lets a step of 0.5% be
+// found in the first build with it where builds differ by 0.05%, and one of 20 by three times as much.
+func Counts() Options {
+	return Options{Alpha: 1e-5, Build: 0.0005, Least: 0.003, Lone: 8, MostLone: 0.0038}
+}
 
 // A Step is a lasting change of the level.
 type Step struct {
@@ -70,13 +76,31 @@ func Find(series []Point, o Options) []Step {
 	penalty := math.Pow(normalQuantile(1-o.Alpha/2/float64(len(series)-1)), 2)
 	starts := l.optimal(penalty)
 	ends := append(slices.Clone(starts[1:]), len(series))
-	var steps []Step
+	var all, steps []Step
 	for i, at := range starts[1:] {
-		if s := l.step(starts[i], at, ends[i+1]); math.Abs(s.Size) >= o.Least {
+		all = append(all, l.step(starts[i], at, ends[i+1]))
+	}
+	for i, s := range all {
+		if math.Abs(s.Size) >= o.least(all, i) {
 			steps = append(steps, s)
 		}
 	}
 	return steps
+}
+
+// least is the smallest size that is enough for the step at an index. A build by itself that a step back follows has to
+// differ by twice as much: no level lasted.
+func (o Options) least(all []Step, i int) float64 {
+	s := all[i]
+	alone, aloneBefore := s.At == s.Last, s.At-s.First == 1
+	back := func(other int) bool { return all[other].Size*s.Size < 0 }
+	switch lone := min(o.Lone*s.Build, o.MostLone); {
+	case aloneBefore && i > 0 && back(i-1), alone && i+1 < len(all) && back(i+1):
+		return max(o.Least, 2*lone)
+	case aloneBefore || alone:
+		return max(o.Least, lone)
+	}
+	return o.Least
 }
 
 // levels has sums over the points before each position.

@@ -65,6 +65,32 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// Differences of 0 leave √(10 ÷ 13) · 0.0005 of the assumed deviation for 3 of them, and 8 times that is 0.00351. Of
+// 21 with two others they leave √(10 ÷ 31), and 16 times that is 0.00454.
+func TestLoneBuilds(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		most   float64
+		series []Point
+		found  bool
+	}{
+		{"the last, below", 1, points(0, 0, 0, 0.0034), false},
+		{"the last, above", 1, points(0, 0, 0, 0.0037), true},
+		{"the first, below", 1, points(0.0034, 0, 0, 0), false},
+		{"two of the same", 1, points(0, 0, 0.0034, 0.0034), true},
+		{"back at once, below", 1, append(points(0, 0, 0, 0.0045), points(make([]float64, 18)...)...), false},
+		{"back at once, above", 1, append(points(0, 0, 0, 0.0047), points(make([]float64, 18)...)...), true},
+		{"higher at once", 1, points(0, 0, 0, 0.004, 0.008, 0.008, 0.008), true},
+		{"no more than MostLone", 0.0033, points(0, 0, 0, 0.0034), true},
+		{"no less than Least", 0.001, points(0, 0, 0, 0.0029), false},
+	} {
+		o := Options{Alpha: 0.01, Build: 0.0005, Least: 0.003, Lone: 8, MostLone: tt.most}
+		if got := len(Find(tt.series, o)) > 0; got != tt.found {
+			t.Errorf("%s: found %v", tt.name, got)
+		}
+	}
+}
+
 // 3 points at 0 and 2 at 0.05, whose deviation is d: the step's standard error is d · √(1/3 + 1/2).
 func TestStep(t *testing.T) {
 	steps := Find(points(0, 0, 0, 0.05, 0.05), Options{Alpha: 0.01, Build: 0.001})

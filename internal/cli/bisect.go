@@ -16,6 +16,7 @@ import (
 	"contend/experiment"
 	"contend/internal/revision"
 	"contend/internal/unit"
+	"contend/protocol"
 	"contend/report"
 	"contend/setting"
 	"contend/stat"
@@ -25,7 +26,7 @@ import (
 func newBisect(a *app) *cobra.Command {
 	b := &bisectFlags{app: a}
 	cmd := &cobra.Command{
-		Use:   "bisect GOOD BAD -- COMMAND",
+		Use:   "bisect GOOD BAD [SCRIPT] -- COMMAND",
 		Short: "Find the commit that made a server slower, or faster",
 		Long: "Compare the revisions GOOD and BAD of the git repository here and, if they differ, find the commit\n" +
 			"between them that made the difference. Each commit is built by --build and compared with GOOD. As no\n" +
@@ -33,12 +34,16 @@ func newBisect(a *app) *cobra.Command {
 			"tells most. The search ends when a commit has 95%, or with --within. That commit is then compared\n" +
 			"with its parent.\n\n" +
 			"Commits that cannot be built or measured are skipped. Builds are kept; the checkout stays as it is.\n" +
-			"With --count, instructions are counted: then one comparison of a commit is nearly certain.",
+			"With --count, instructions are counted: then one comparison of a commit is nearly certain.\n" +
+			"SCRIPT is one as of k6 (script.js), whose iterations are compared.",
 		Example: indent + "contend bisect v1.2.0 HEAD --build 'go build -trimpath -o {{out}} ./cmd/app' -- '{{out}} -listen {{addr}}'\n" +
 			indent + "contend bisect main~100 main --within 1h --build 'make server && cp server {{out}}' --url http://{{addr}}/ -- '{{out}} {{addr}}'",
-		Args:              arguments(3, "a good revision, a bad one and, after --, a command"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			return arguments(3, "a good revision, a bad one and, after --, a command")(cmd, b.withoutScript(cmd, args))
+		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args = b.withoutScript(cmd, args)
 			return b.run(cmd, args[0], args[1], args[2])
 		},
 	}
@@ -68,6 +73,16 @@ type bisectFlags struct {
 	programs  built
 }
 
+// withoutScript takes a script that comes after the revisions.
+func (b *bisectFlags) withoutScript(cmd *cobra.Command, args []string) []string {
+	const at = 2
+	if cmd.ArgsLenAtDash() != at+1 || !protocol.IsScript(args[at]) {
+		return args
+	}
+	b.spec.given["script"] = setting.Value{Texts: args[at : at+1]}
+	return slices.Concat(args[:at], args[at+1:])
+}
+
 // comparing are the flags of the comparison of a revision with the good one.
 func (b *bisectFlags) comparing(good, other string) *compareFlags {
 	c := &compareFlags{spec: b.spec, given: b.given, own: b.own}
@@ -88,7 +103,8 @@ func (b *bisectFlags) run(cmd *cobra.Command, good, bad, command string) error {
 		if _, err := b.discoverAll(cmd, c, []string{command}); err != nil {
 			return err
 		}
-		b.URL, b.args = c.URL, slices.Insert(b.args, slices.Index(b.args, "--"), good, bad)
+		at := slices.Index(b.args, "--") - len(b.spec.given["script"].Texts)
+		b.URL, b.args = c.URL, slices.Insert(b.args, at, good, bad)
 		c = b.comparing(good, bad)
 	}
 	arms := c.arms([]string{command})
@@ -118,6 +134,7 @@ func (b *bisectFlags) run(cmd *cobra.Command, good, bad, command string) error {
 		return failed(err)
 	}
 	defer release()
+	o.Counted = new(count.Kept)
 	doc := newDocument("bisect")
 	err = b.search(ctx, o, doc, commits)
 	if mistake := mistaken(err); mistake != nil {
@@ -141,9 +158,17 @@ func (b *bisectFlags) search(ctx context.Context, o experiment.Options, doc *rep
 		doc.SettleBy(b.settles(doc))
 		return nil
 	}
-	rounds, invalid := bisect.Rounds(ratios), map[int]int{}
+	again, invalid := mostInvalid, map[int]int{}
+	counted := len(doc.Counts) > 0 // which a repetition would not change
+	if counted {
+		again = 0
+	}
 	b.look(found, len(commits)-1, ratios)
 	for !b.out(found, began) {
+		rounds := found.Rounds()
+		if counted {
+			rounds = 0
+		}
 		next, ok := found.Next(rounds)
 		if !ok {
 			break
@@ -156,7 +181,7 @@ func (b *bisectFlags) search(ctx context.Context, o experiment.Options, doc *rep
 		switch {
 		case err == nil:
 			b.look(found, next, ratios)
-		case errors.Is(err, errInvalid) && invalid[next] < mostInvalid:
+		case errors.Is(err, errInvalid) && invalid[next] < again:
 			invalid[next]++
 			fmt.Fprintf(b.Err, "bisect: %.7s again: %s\n", commits[next].Hash, firstLine(err))
 		default:
@@ -167,7 +192,7 @@ func (b *bisectFlags) search(ctx context.Context, o experiment.Options, doc *rep
 	return b.confirm(ctx, o, doc)
 }
 
-// mostInvalid comparisons of a commit are made again: other programs may have the machine for a while.
+// mostInvalid comparisons of a commit by times are made again: other programs may have the machine for a while.
 const mostInvalid = 2
 
 var errInvalid = errors.New(string(stat.Invalid))
@@ -230,7 +255,7 @@ func (b *bisectFlags) confirm(ctx context.Context, o experiment.Options, doc *re
 	return nil
 }
 
-// against compares two revisions, in so many rounds; 0: until it is decided.
+// against compares two revisions, in so many rounds; 0: until it is decided, or as often as it is counted.
 func (b *bisectFlags) against(ctx context.Context, o experiment.Options, doc *report.Document, base, other string, rounds int) error {
 	c := b.comparing(base, other)
 	e, err := c.experiment(c.arms([]string{b.command}))

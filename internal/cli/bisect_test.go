@@ -85,6 +85,31 @@ func TestBisectStopsInTime(t *testing.T) {
 	}
 }
 
+// A script asks for a page each way.
+func TestBisectByScript(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.series("20ms", "90ms")
+	p.write("flow.js", "import http from 'k6/http'\nexport default () => { http.get(__ENV.BASE_URL); http.get(__ENV.BASE_URL) }\n")
+	for _, url := range [][]string{nil, {"--url", "http://{{addr}}/"}} {
+		b, out, complaint, code := p.bisect(slices.Concat(url, []string{"main~2", "main", "flow.js"})...)
+		if len(b.Looks) == 0 {
+			continue
+		}
+		if best := b.Commits[b.Best()]; best.Subject != "change 2" || !slices.Contains(figures, code) {
+			t.Errorf("exit code %d, %+v:\n%s%s", code, b, out, complaint)
+		}
+		if !strings.Contains(out, " main~2 main flow.js -- '{{out}} {{addr}}'") {
+			t.Errorf("the whole command is not in\n%s", out)
+		}
+		for _, r := range p.document().Results {
+			if r.Script == nil {
+				t.Errorf("%s was driven without the script", r.Arm)
+			}
+		}
+	}
+}
+
 func TestBisectMistakes(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)

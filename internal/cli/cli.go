@@ -64,7 +64,7 @@ func errorText(exit *exitError) string {
 // commands is the table of commands.
 var commands = map[string]func(*app) *cobra.Command{
 	"init": newInit, "run": newRun, "ab": newAB, "sweep": newSweep, "compare": newCompare, "bisect": newBisect, "calibrate": newCalibrate, "lab": newLab, "guard": newGuard,
-	"pipe": newPipe, "serve": newServe, "health": newHealth, "history": newHistory, "uplink": newUplink, "report": newReport, "worker": newWorker, "fleet": newFleet, "explain": newExplain, "version": newVersion, "discard": newDiscard, "rebind": newRebind, "bind": newBind,
+	"pipe": newPipe, "serve": newServe, "health": newHealth, "history": newHistory, "uplink": newUplink, "report": newReport, "worker": newWorker, "fleet": newFleet, "explain": newExplain, "version": newVersion, "discard": newDiscard, "rebind": newRebind, "observe": newObserve, "bind": newBind,
 }
 
 // app is what the commands share.

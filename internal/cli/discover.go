@@ -50,7 +50,7 @@ func isCommand(arg string) bool {
 	program, _, several := strings.Cut(arg, " ")
 	info, err := os.Stat(arg)
 	if err == nil {
-		return info.Mode().IsRegular() && (info.Mode()&0o111 != 0 || discover.Runner(arg) != "")
+		return info.Mode().IsRegular() && (info.Mode()&0o111 != 0 || discover.Runner(arg) != "" || discover.IsProgram(arg))
 	}
 	_, missing := exec.LookPath(program)
 	return several || missing == nil || strings.HasPrefix(program, "./") || strings.HasPrefix(program, "/")

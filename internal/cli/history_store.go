@@ -70,9 +70,6 @@ func (a *app) checkout(ctx context.Context) (*revision.Repository, revision.Revi
 	return r, head
 }
 
-// mostSubject is how much of the first line of a commit's message is kept.
-const mostSubject = 72
-
 // addTo adds results, with what git knows of their commits.
 func (a *app) addTo(ctx context.Context, store *history.Store, r *revision.Repository, results []history.Result) (names []string, err error) {
 	for i := range results {
@@ -81,8 +78,7 @@ func (a *app) addTo(ctx context.Context, store *history.Store, r *revision.Repos
 			continue
 		}
 		if v, err := r.Resolve(ctx, one.Commit); err == nil { // else another repository's
-			subject := []rune(a.secrets.Hide(v.Subject))
-			one.Committed, one.Subject = v.Committed, string(subject[:min(len(subject), mostSubject)])
+			one.About(v.Committed, a.secrets.Hide(v.Subject))
 		}
 	}
 	return store.Add(results...)

@@ -26,6 +26,15 @@ func newRebind(*app) *cobra.Command {
 	return &cobra.Command{
 		Use: "rebind COMMAND [ARG ...]", Hidden: true, DisableFlagParsing: true,
 		Short: "Become a command whose binds the process that started it is asked about",
-		RunE:  func(_ *cobra.Command, args []string) error { return failed(rebind.Exec(args)) },
+		RunE:  func(_ *cobra.Command, args []string) error { return failed(rebind.Exec(args, false)) },
+	}
+}
+
+// newObserve is newRebind for programs that are started to find out what they need.
+func newObserve(*app) *cobra.Command {
+	return &cobra.Command{
+		Use: "observe COMMAND [ARG ...]", Hidden: true, DisableFlagParsing: true,
+		Short: "Become a command whose binds and connects the process that started it is asked about",
+		RunE:  func(_ *cobra.Command, args []string) error { return failed(rebind.Exec(args, true)) },
 	}
 }

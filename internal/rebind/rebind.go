@@ -5,7 +5,8 @@
 //
 // The kernel notifies us of each bind(2) of theirs (seccomp_unotify(2)). We bind a
 // duplicate of their socket and return the result, so their memory is never written and
-// nothing can change between the check and the bind. This needs no privilege, but a
+// nothing can change between the check and the bind. A connect(2), if we are asked about
+// them, goes on as it is once we know where to. This needs no privilege, but a
 // program under it also gains none (no_new_privs): sudo and ping do not work in it.
 // Linux 5.9 and later, x86-64 and arm64.
 //
@@ -60,6 +61,21 @@ func moved(sockaddr []byte, to netip.Addr, only6 bool) ([]byte, bool) {
 		return sockaddr, true
 	}
 	return nil, false
+}
+
+// endOf reads an address in the form of bind(2); false: it is of another family.
+func endOf(sockaddr []byte) (netip.AddrPort, bool) {
+	if len(sockaddr) < 8 {
+		return netip.AddrPort{}, false
+	}
+	port := binary.BigEndian.Uint16(sockaddr[2:])
+	switch family := binary.NativeEndian.Uint16(sockaddr); {
+	case family == inet:
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(sockaddr[4:8])), port), true
+	case family == inet6 && len(sockaddr) >= 24:
+		return netip.AddrPortFrom(netip.AddrFrom16([16]byte(sockaddr[8:24])).Unmap(), port), true
+	}
+	return netip.AddrPort{}, false
 }
 
 // Bind listens at an address for a moment and writes where that came to be, for [Try].

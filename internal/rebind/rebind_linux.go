@@ -19,8 +19,9 @@ import (
 const handover = 3
 
 // Exec becomes the program of argv, found as a shell finds it, under a filter whose
-// listener goes to descriptor 3. It returns only if that cannot be.
-func Exec(argv []string) error {
+// listener goes to descriptor 3. It returns only if that cannot be. With connects, which
+// slows each of them, the listener is also asked about these.
+func Exec(argv []string, connects bool) error {
 	if len(argv) == 0 {
 		return errors.New("no program to become")
 	}
@@ -29,7 +30,11 @@ func Exec(argv []string) error {
 		return err
 	}
 	runtime.LockOSThread() // the filter is this thread's, which exec makes the only one
-	listener, err := filter()
+	calls := []uint32{unix.SYS_BIND}
+	if connects {
+		calls = append(calls, unix.SYS_CONNECT)
+	}
+	listener, err := filter(calls)
 	if err != nil {
 		return err
 	}
@@ -42,8 +47,8 @@ func Exec(argv []string) error {
 	return syscall.Exec(path, argv, os.Environ())
 }
 
-// filter has the kernel ask about each bind of this thread and what it becomes.
-func filter() (listener int, err error) {
+// filter has the kernel ask about each of the calls of this thread and what it becomes.
+func filter(calls []uint32) (listener int, err error) {
 	arch, ok := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
 	if !ok {
 		return 0, fmt.Errorf("not built for %s", runtime.GOARCH)
@@ -54,12 +59,14 @@ func filter() (listener int, err error) {
 	// In seccomp_data the number of the call is at 0 and the architecture at 4.
 	code := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 4},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: arch, Jf: 3},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: arch, Jf: uint8(len(calls) + 1)},
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_BIND, Jf: 1},
-		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_USER_NOTIF},
-		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
 	}
+	for i, call := range calls {
+		code = append(code, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jt: uint8(len(calls) - i)})
+	}
+	code = append(code, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_USER_NOTIF})
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER,
 		uintptr(unsafe.Pointer(&program)))
@@ -94,8 +101,9 @@ func (h *Handover) Close() {
 }
 
 // Serve waits for the listener and then moves what the program and its descendants
-// bind to an address, until none of them is alive. It closes the Handover.
-func (h *Handover) Serve(to netip.Addr) error {
+// bind to an address, until none of them is alive. Where they are about to connect over
+// TCP, if we are asked about that, connects gets to know first. It closes the Handover.
+func (h *Handover) Serve(to netip.Addr, connects func(at netip.AddrPort)) error {
 	defer h.Close()
 	listener, err := h.receive()
 	if err != nil {
@@ -109,7 +117,7 @@ func (h *Handover) Serve(to netip.Addr) error {
 		}
 		switch {
 		case poll[0].Revents&unix.POLLIN != 0:
-			answer(listener, to)
+			answer(listener, to, connects)
 		case poll[0].Revents != 0:
 			return nil // nobody is left
 		}
@@ -152,39 +160,48 @@ type (
 )
 
 // answer answers one question. One that has gone, with its thread, needs none.
-func answer(listener int, to netip.Addr) {
+func answer(listener int, to netip.Addr, connects func(at netip.AddrPort)) {
 	var q question
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&q))); errno != 0 {
 		return
 	}
 	r := reply{id: q.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-	if errno, done := q.bind(listener, to); done {
-		r.flags, r.errno = 0, -int32(errno)
+	if socket, err := q.socket(); err == nil {
+		sockaddr := q.address(listener)
+		if q.call == unix.SYS_CONNECT {
+			kind, _ := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_TYPE)
+			if at, ok := endOf(sockaddr); ok && kind == unix.SOCK_STREAM {
+				connects(at)
+			}
+		} else if errno, done := bind(socket, sockaddr, to); done {
+			r.flags, r.errno = 0, -int32(errno)
+		}
+		unix.Close(socket)
 	}
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
 }
 
-// bind binds for the process that asked; done is false if that one is to do it.
-func (q *question) bind(listener int, to netip.Addr) (result unix.Errno, done bool) {
-	socket, err := q.socket()
-	if err != nil {
-		return 0, false
-	}
-	defer unix.Close(socket)
+// address is that of a question about a bind or a connect, in their form; nil: it cannot be read.
+func (q *question) address(listener int) []byte {
 	sockaddr := make([]byte, min(q.args[2], unix.SizeofSockaddrAny))
 	if len(sockaddr) == 0 {
-		return 0, false
+		return nil
 	}
 	local := unix.Iovec{Base: &sockaddr[0]}
 	local.SetLen(len(sockaddr))
 	n, err := unix.ProcessVMReadv(int(q.thread), []unix.Iovec{local}, []unix.RemoteIovec{{Base: uintptr(q.args[1]), Len: len(sockaddr)}}, 0)
 	if err != nil || n != len(sockaddr) {
-		return 0, false
+		return nil
 	}
 	// The thread may have ended, and its number and socket be a stranger's.
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&q.id))); errno != 0 {
-		return 0, false
+		return nil
 	}
+	return sockaddr
+}
+
+// bind binds for the process that asked; done is false if that one is to do it.
+func bind(socket int, sockaddr []byte, to netip.Addr) (result unix.Errno, done bool) {
 	only6, _ := unix.GetsockoptInt(socket, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY) // not of IPv4: 0
 	other, ok := moved(sockaddr, to, only6 != 0)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 )
 
 // Exec cannot be here.
-func Exec([]string) error { return errNotHere }
+func Exec([]string, bool) error { return errNotHere }
 
 // A Handover is the way of a listener from a program that is to be started to us.
 type Handover struct{}
@@ -27,7 +27,7 @@ func (*Handover) Started() {}
 func (*Handover) Close() {}
 
 // Serve fails.
-func (*Handover) Serve(netip.Addr) error { return errNotHere }
+func (*Handover) Serve(netip.Addr, func(netip.AddrPort)) error { return errNotHere }
 
 // Try returns why binds cannot be moved here.
 func Try([]string, []string) error { return errNotHere }

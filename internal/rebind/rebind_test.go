@@ -64,3 +64,16 @@ func FuzzMoved(f *testing.F) {
 		}
 	})
 }
+
+func TestEndOf(t *testing.T) {
+	for give, want := range map[string]string{"127.0.0.1:5432": "127.0.0.1:5432", "[::1]:80": "[::1]:80", "[::ffff:10.0.0.1]:80": "10.0.0.1:80"} {
+		if at, ok := endOf(sockaddr(give)); !ok || at.String() != want {
+			t.Errorf("%s: %v %v, want %s", give, at, ok, want)
+		}
+	}
+	for _, b := range [][]byte{nil, sockaddr("127.0.0.1:80")[:7], sockaddr("[::1]:80")[:23], {1, 0, '/', 'x', 0, 0, 0, 0}} {
+		if at, ok := endOf(b); ok {
+			t.Errorf("%v: %v", b, at)
+		}
+	}
+}

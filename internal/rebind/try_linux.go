@@ -46,7 +46,7 @@ func Try(command, binder []string) error {
 		return err
 	}
 	served := make(chan error, 1)
-	go func() { served <- handover.Serve(want.Addr()) }()
+	go func() { served <- handover.Serve(want.Addr(), nil) }()
 	err = cmd.Wait()
 	unserved := <-served
 	if err != nil && lament.Len() > 0 {

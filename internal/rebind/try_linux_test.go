@@ -19,7 +19,9 @@ func TestMain(m *testing.M) {
 	var err error
 	switch args := os.Args[2:]; os.Args[1] {
 	case "rebind":
-		err = Exec(args)
+		err = Exec(args, false)
+	case "observe":
+		err = Exec(args, true)
 	case "refused":
 		err = testenv.Refused(unix.SYS_SECCOMP, append([]string{os.Args[0], "rebind"}, args...))
 	case "held":

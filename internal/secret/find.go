@@ -40,12 +40,12 @@ var forms = []form{
 }
 
 // field matches an input that is a header field as a whole, also after a flag or without its colon.
-var field = regexp.MustCompile(`^(?:--?[A-Za-z-]+=)?([!#$%&*+.^_|~0-9A-Za-z-]+)(?:: *| +)(\S[^\r\n]*)$`)
+var field = lazyregexp.New(`^(?:--?[A-Za-z-]+=)?([!#$%&*+.^_|~0-9A-Za-z-]+)(?:: *| +)(\S[^\r\n]*)$`)
 
 // find returns the secrets that names and forms give away, in no order.
 func find(text string, input bool) []span {
 	all := byName(text)
-	if m := field.FindStringSubmatchIndex(text); input && m != nil && !reference(text[m[4]:m[5]]) {
+	if m := field().FindStringSubmatchIndex(text); input && m != nil && !reference(text[m[4]:m[5]]) {
 		name, holds := text[m[2]:m[3]], Named
 		if text[m[3]] != ':' {
 			holds = surely
@@ -72,14 +72,14 @@ var common = map[string]bool{"": true, "true": true, "false": true, "null": true
 
 // places match what refers to a value: a variable of a shell or of a script, the placeholder of a
 // row, the place of a secret, or a mask.
-var places = regexp.MustCompile(`\$\{[^}]*\}|\$[A-Z][A-Z0-9_]*\b|\{\{[^}]*\}\}|^(?:env|file):.*|\*\*\*`)
+var places = lazyregexp.New(`\$\{[^}]*\}|\$[A-Z][A-Z0-9_]*\b|\{\{[^}]*\}\}|^(?:env|file):.*|\*\*\*`)
 
 // reference reports whether a value only refers to a secret, or is a common word.
 func reference(value string) bool {
 	if strings.Trim(value, "\"'\\") == "" {
 		return true // quotes around a variable
 	}
-	rest := places.ReplaceAllString(value, "")
+	rest := places().ReplaceAllString(value, "")
 	if rest == value {
 		return common[strings.ToLower(value)]
 	}

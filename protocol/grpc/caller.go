@@ -36,15 +36,14 @@ type caller struct {
 	progress
 	// apart says that the server knows another deadline than the iteration's, or
 	// none: its DEADLINE_EXCEEDED is then an answer.
-	apart   bool
-	next    int // how many messages the stream has taken: the place in requests
-	sending outgoing
-	reply   reply
-	header  metadata.MD
-	trailer metadata.MD
-	options []grpc.CallOption
-	patient []grpc.CallOption
-	detail  []byte
+	apart           bool
+	next            int // how many messages the stream has taken: the place in requests
+	sending         outgoing
+	reply           reply
+	header, trailer metadata.MD
+	options         []grpc.CallOption
+	patient         []grpc.CallOption
+	detail          []byte
 }
 
 // The progress of an iteration is what it has done so far.

@@ -46,12 +46,11 @@ func lost(ctx context.Context, l *channel, header, trailer metadata.MD, apart bo
 	if sent(trailer) {
 		return nil
 	}
-	kind, local := madeUp(st, l)
-	if !local && st.Code() == codes.Unavailable && !sent(header) { // in words that madeUp does not know
-		kind, local = errkind.Closed, true
-	}
-	if local {
+	switch kind, local := madeUp(st, l); {
+	case local:
 		return &errkind.Error{Kind: kind, Err: err}
+	case st.Code() == codes.Unavailable && !sent(header): // in words that madeUp does not know
+		return &errkind.Error{Kind: errkind.Closed, Err: err}
 	}
 	return nil
 }

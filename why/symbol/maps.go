@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"contend/internal/lazyregexp"
 )
 
 // maxText bounds a text file that names functions: node's has some MB after an hour, the
@@ -53,13 +54,13 @@ func hexadecimal(text []byte) (n uint64, ok bool) {
 
 // inScript is how V8 names the code of a function of a script: its kind and its tier, which changes while
 // a program runs, the function, and where it stands. Source: V8, src/logging/log.cc.
-var inScript = regexp.MustCompile(`^(?:JS|LazyCompile|Function|Script|Eval):[~^+*']*(.*?) ?((?:/|file:|node:).*?)(:\d+)(?::\d+)?$`)
+var inScript = lazyregexp.New(`^(?:JS|LazyCompile|Function|Script|Eval):[~^+*']*(.*?) ?((?:/|file:|node:).*?)(:\d+)(?::\d+)?$`)
 
 // scripted is such a name as one says it, handle (server.js) or, of one that has no name, (anonymous)
 // (server.js:12); of a dependency with its path. Any other name stays as it is. The file is that of V8, or as Python
 // names it, py::handle:/app/server.py; "" of others.
 func scripted(name string) (said, file string) {
-	parts := inScript.FindStringSubmatch(name)
+	parts := inScript().FindStringSubmatch(name)
 	if parts == nil {
 		if python, ok := strings.CutPrefix(name, "py::"); ok {
 			_, file, _ = strings.Cut(python, ":")

@@ -22,6 +22,8 @@ func scattered(spread float64) []float64 {
 func TestHistories(t *testing.T) {
 	times := History{Commits: 40, Rounds: scattered(0.02), PerCommit: 64, Build: [2]float64{0.002, 0.004}, Drift: 0.01, Options: change.Times()}
 	counts := History{Commits: 40, Build: [2]float64{0.0001, 0.0003}, Jitter: 0.05, Options: change.Counts()}
+	jittering := counts
+	jittering.Build = [2]float64{0.0005, 0.0005}
 	with := func(h History, moved, step float64) History {
 		h.Moved, h.Step, h.At = moved, step, 30
 		return h
@@ -39,6 +41,8 @@ func TestHistories(t *testing.T) {
 		{"times, 2% less", with(times, 0, -0.02), 3, 45, 4},
 		{"counts", with(counts, 0, 0), 1, 0, 4},
 		{"counts, a step of 0.5%", with(counts, 0, 0.005), 1, 48, 4},
+		{"counts that jitter", with(jittering, 0, 0), 1, 0, 4},
+		{"counts that jitter, a step of 0.5%", with(jittering, 0, 0.005), 1, 45, 4},
 	} {
 		told := Histories(tt.History, histories, 1)
 		t.Logf("%s: %+v", tt.name, told)

@@ -1,4 +1,4 @@
-package report
+package history
 
 import (
 	"bufio"
@@ -9,23 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"contend/history"
 	"contend/stat"
 )
 
-// testingUnits are those of go test -benchmem, and of counts, as metrics, whose names end in their unit.
+// testingUnits are those of go test -bench, and of counts, as metrics, whose names end in their unit.
 var testingUnits = map[string]string{
-	"B/op": "allocated_bytes_per_op", "allocs/op": "allocs_per_op", "instructions/op": history.CountedInstructions,
-}
-
-// metricOf is what a history calls a unit of benchmark lines.
-func metricOf(unit string) string {
-	for _, known := range benchmarkUnits {
-		if known.unit == unit {
-			return string(known.metric)
-		}
-	}
-	return cmp.Or(testingUnits[unit], unit)
+	"ns/op": "wall_ns_per_op", "B/op": "allocated_bytes_per_op", "allocs/op": "allocs_per_op", "instructions/op": CountedInstructions,
 }
 
 // longestBenchmark is the length of a line, in bytes, beyond which reading fails.
@@ -33,9 +22,10 @@ const longestBenchmark = 1 << 20
 
 // ReadBenchmarks reads the Go benchmark format (golang.org/design/14313-benchmark-format): a result for each commit that
 // a line "commit: HASH" names, with the median of each benchmark's lines, which were compared with nothing. Lines that
-// are no benchmarks are ignored. measured is when the file was written.
-func ReadBenchmarks(r io.Reader, measured time.Time) ([]history.Result, error) {
-	b := &benchmarks{now: history.Result{Schema: history.Schema, Time: measured.UTC().Truncate(time.Second), Key: history.Key{Asked: "go test -bench"}}}
+// are no benchmarks are ignored. measured is when the file was written, and units are metrics by units that go test
+// does not have.
+func ReadBenchmarks(r io.Reader, measured time.Time, units map[string]string) ([]Result, error) {
+	b := &benchmarks{units: units, now: Result{Schema: Schema, Time: measured.UTC().Truncate(time.Second), Key: Key{Asked: "go test -bench"}}}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, longestBenchmark)
 	for n := 1; lines.Scan(); n++ {
@@ -53,9 +43,10 @@ func ReadBenchmarks(r io.Reader, measured time.Time) ([]history.Result, error) {
 }
 
 type benchmarks struct {
-	now     history.Result // whose Values are those of the lines so far
-	seen    map[history.Of][]float64
-	results []history.Result
+	units   map[string]string
+	now     Result // whose Values are those of the lines so far
+	seen    map[Of][]float64
+	results []Result
 }
 
 func (b *benchmarks) line(text string) error {
@@ -72,7 +63,8 @@ func (b *benchmarks) line(text string) error {
 		if err != nil {
 			return fmt.Errorf("has %q; expected a number before each unit", fields[i])
 		}
-		b.add(history.Of{Variant: strings.TrimPrefix(fields[0], "Benchmark"), Metric: metricOf(fields[i+1])}, x, i == 2)
+		unit := fields[i+1]
+		b.add(Of{Variant: strings.TrimPrefix(fields[0], "Benchmark"), Metric: cmp.Or(testingUnits[unit], b.units[unit], unit)}, x, i == 2)
 	}
 	return nil
 }
@@ -93,12 +85,12 @@ func (b *benchmarks) configure(key, value string) {
 	}
 }
 
-func (b *benchmarks) add(of history.Of, x float64, primary bool) {
+func (b *benchmarks) add(of Of, x float64, primary bool) {
 	if b.seen == nil {
-		b.seen = map[history.Of][]float64{}
+		b.seen = map[Of][]float64{}
 	}
 	if _, ok := b.seen[of]; !ok {
-		b.now.Values = append(b.now.Values, history.Value{Of: of, Primary: primary})
+		b.now.Values = append(b.now.Values, Value{Of: of, Primary: primary})
 	}
 	b.seen[of] = append(b.seen[of], x)
 }
