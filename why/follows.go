@@ -36,6 +36,9 @@ func (e *Explanation) Trace(own, all []Call, baseline, candidate int, renamed ma
 	if len(e.Roots) == 0 {
 		e.Roots = newTree(own, baseline, candidate).calling(e.Functions)
 	}
+	if e.CPU.Excludes0() { // what goes the other way does not explain it
+		slices.SortStableFunc(e.Roots, func(a, b Root) int { return cmp.Compare(b.Value*e.CPU.Value, 0) - cmp.Compare(a.Value*e.CPU.Value, 0) })
+	}
 	for i, r := range e.Roots {
 		if name, ok := fresh[r.Name]; ok {
 			e.Roots[i].Name, e.Roots[i].Was = name, r.Name
