@@ -13,9 +13,11 @@ import (
 
 	"contend/bisect"
 	"contend/count"
+	"contend/expect"
 	"contend/experiment"
 	"contend/internal/revision"
 	"contend/internal/unit"
+	"contend/metric"
 	"contend/protocol"
 	"contend/report"
 	"contend/setting"
@@ -57,6 +59,7 @@ func newBisect(a *app) *cobra.Command {
 type bisectOptions struct {
 	servedOptions
 	Build       string        `flag:"build" words:"*command* that builds {{out}} from a commit"`
+	Expect      string        `flag:"expect" words:"find since when this *claim* does not hold, such as 'p99 < 20ms'; its metric is compared, and it has to hold for GOOD and not for BAD"`
 	FirstParent bool          `flag:"first-parent" words:"follow only the first parent of merges, as of a main branch that others are merged into"`
 	Within      time.Duration `flag:"within" min:"0s" max:"720h" words:"*time* limit of the search; then it shows what is most likely (none)"`
 	views
@@ -69,6 +72,7 @@ type bisectFlags struct {
 	own   *options
 	bisectOptions
 	command   string
+	claim     *expect.Bound // nil: any difference counts
 	good, bad revision.Revision
 	programs  built
 }
@@ -83,6 +87,38 @@ func (b *bisectFlags) withoutScript(cmd *cobra.Command, args []string) []string 
 	return slices.Concat(args[:at], args[at+1:])
 }
 
+// claims reads the claim, whose metric is that of the search.
+func (b *bisectFlags) claims() error {
+	if b.Expect == "" {
+		return nil
+	}
+	claim, err := expect.ParseBound(b.Expect)
+	switch at := setting.At(&b.bisectOptions, &b.Expect); {
+	case err != nil:
+		return at.Says("is ", err)
+	case claim.OfPlanned || claim.Metric == metric.Errors:
+		return at.Wrong("is %q; expected a metric that can be compared, such as p99 or throughput", b.Expect)
+	case len(b.given["metric"].Texts) > 0 || len(b.given["count"].Texts) > 0:
+		return at.Wrong("names what is compared: drop --metric, or --count")
+	}
+	b.claim, b.given["metric"] = &claim, setting.Value{Texts: []string{string(claim.Metric)}}
+	return nil
+}
+
+// broken returns why no commit can have broken the claim: it does not hold for the good revision, or holds for the bad one.
+func (b *bisectFlags) broken(doc *report.Document) error {
+	for _, c := range doc.Comparisons {
+		switch {
+		case b.claim == nil || !c.Primary || !c.Verdict.Differs():
+		case !b.claim.Holds(c.BaselineValue):
+			return &exitError{exitUndecided, fmt.Errorf("no commit to find: %q does not hold for %v either", b.Expect, b.good)}
+		case b.claim.Holds(c.CandidateValue):
+			return &exitError{exitUndecided, fmt.Errorf("no commit to find: %q still holds for %v", b.Expect, b.bad)}
+		}
+	}
+	return nil
+}
+
 // comparing are the flags of the comparison of a revision with the good one.
 func (b *bisectFlags) comparing(good, other string) *compareFlags {
 	c := &compareFlags{spec: b.spec, given: b.given, own: b.own}
@@ -94,7 +130,7 @@ func (b *bisectFlags) comparing(good, other string) *compareFlags {
 func (b *bisectFlags) run(cmd *cobra.Command, good, bad, command string) error {
 	ctx := cmd.Context()
 	b.command = command
-	mistakes := errors.Join(b.own.read(), b.oneForm(), b.app.scriptOptions(ctx, &b.spec, b.given, steadyScript))
+	mistakes := errors.Join(b.own.read(), b.oneForm(), setting.FlagErrors(b.claims()), b.app.scriptOptions(ctx, &b.spec, b.given, steadyScript))
 	c := b.comparing(good, bad)
 	if b.URL == "" {
 		if err := errors.Join(mistakes, c.checkRevisions([]string{command})); err != nil {
@@ -151,6 +187,9 @@ func (b *bisectFlags) search(ctx context.Context, o experiment.Options, doc *rep
 	found := &report.Bisection{Bisection: bisect.Bisection{Commits: commits}, Good: b.good.Commit, Bad: b.bad.Commit}
 	doc.Bisection = found
 	if err := b.against(ctx, o, doc, b.good.Name, b.bad.Name, 0); err != nil {
+		return err
+	}
+	if err := b.broken(doc); err != nil {
 		return err
 	}
 	ratios, differ := decided(doc)

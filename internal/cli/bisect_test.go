@@ -72,6 +72,33 @@ func TestBisectSkips(t *testing.T) {
 	}
 }
 
+// A claim is broken by the commit that made the median longer, if it holds for the good revision and not for the bad one.
+func TestBisectByClaim(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.series("20ms", "20ms", "90ms", "90ms")
+	for _, claim := range []string{"p50 < 50ms", "p50 < 10ms", "p50 < 150s"} {
+		args := []string{"bisect", "--expect", claim, "--rounds", "9", "--pairs", "1", "--block", window.String(), "--warmup", "0s", "-c", "1",
+			"-o", "compared.json", "--build", `sh -c "` + buildScript + `"`, "--url", "http://{{addr}}/", "main~4", "main", "--", "{{out}} {{addr}}"}
+		out, complaint, code := p.contend(args...)
+		d := p.document()
+		if d.Bisection == nil {
+			t.Fatalf("%s: exit code %d:\n%s%s", claim, code, out, complaint)
+		}
+		if _, differ := decided(d); !differ {
+			continue // busy programs left no verdict
+		}
+		switch b := d.Bisection; {
+		case claim != "p50 < 50ms":
+			if len(b.Looks) > 0 || code != exitUndecided || !strings.Contains(complaint, "no commit to find: ") {
+				t.Errorf("%s: exit code %d:\n%s%s", claim, code, out, complaint)
+			}
+		case len(b.Looks) == 0 || b.Commits[b.Best()].Subject != "change 3":
+			t.Errorf("%s: exit code %d, %+v:\n%s", claim, code, b, complaint)
+		}
+	}
+}
+
 func TestBisectStopsInTime(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -124,6 +151,9 @@ func TestBisectMistakes(t *testing.T) {
 		{append(whole, "none", "main", "--", "{{out}}"), `names "none", which does not exist`},
 		{append(whole, "main", "main~1", "--", "{{out}}"), "does not contain main"},
 		{append(whole, "main", "main", "--", "{{out}}"), "are the same commit"},
+		{append(whole, "--expect", "p99", "main~1", "main", "--", "{{out}}"), `--expect is "p99"; expected METRIC OPERATOR NUMBER`},
+		{append(whole, "--expect", "errors < 1%", "main~1", "main", "--", "{{out}}"), `--expect is "errors < 1%"; expected a metric that can be compared`},
+		{append(whole, "--expect", "p99 < 2ms", "--metric", "max", "main~1", "main", "--", "{{out}}"), "--expect names what is compared: drop --metric"},
 		{append(whole, "--within", "-1s", "main~1", "main", "--", "{{out}}"), "--within is -1s; expected 0s to 720h"},
 	} {
 		if out, complaint, code := p.contend(append([]string{"bisect"}, tt.args...)...); code != exitUsage || out != "" || !strings.Contains(complaint, tt.says) {
