@@ -34,7 +34,6 @@ require (
 	github.com/valyala/fasthttp v1.72.0
 	go.opentelemetry.io/proto/otlp v1.10.0
 	go.uber.org/goleak v1.3.0
-	golang.org/x/arch v0.28.0
 	golang.org/x/exp v0.0.0-20261014143641-f0251eb4aa3e
 	golang.org/x/net v0.61.0
 	golang.org/x/sys v0.49.0

@@ -59,7 +59,6 @@ require (
 	github.com/ulikunitz/xz v0.5.15 // indirect
 	github.com/xanzy/ssh-agent v0.3.3 // indirect
 	gitlab.com/digitalxero/go-conventional-commit v1.0.7 // indirect
-	golang.org/x/arch v0.28.0 // indirect
 	gopkg.in/warnings.v0 v0.1.2 // indirect
 )
 

@@ -3,12 +3,8 @@ package symbol
 import (
 	"debug/elf"
 	"encoding/binary"
-	"hash"
 	"hash/fnv"
 	"io"
-	"math"
-
-	"golang.org/x/arch/x86/x86asm"
 )
 
 const (
@@ -16,20 +12,18 @@ const (
 	maxCode = 96 << 20
 	// maxFunction bounds the function that is read, in bytes.
 	maxFunction = 1 << 20
-	// leastBase is below where executables lie that are not made for any place (ld: 4 MiB). In others numbers are no addresses.
-	leastBase = 64 << 10
 )
 
 // A Code tells whether a function is the same in two files. The zero value says that it is not known.
 type Code struct {
-	// Digest is that of its instructions, whatever the place of the function and of what it refers to: of a call it has the
-	// name of what is called, and of data nothing.
+	// Digest is that of its bytes, whatever the place of the function and of what it refers to: of a call it has the name of
+	// what is called, and of data nothing.
 	Digest uint64
 	// At is where it begins, in its file.
 	At uint64
 }
 
-// readCode keeps the code of a file for x86-64, by program header.
+// readCode keeps the code of a file for x86-64, by program header, and where its data lies.
 func (m *module) readCode(f elfFile) {
 	if f.Machine != elf.EM_X86_64 || f.Class != elf.ELFCLASS64 {
 		return
@@ -46,10 +40,9 @@ func (m *module) readCode(f elfFile) {
 		}
 		m.code = append(m.code, data)
 	}
-	m.lowest = math.MaxUint64
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_LOAD {
-			m.lowest, m.highest = min(m.lowest, p.Vaddr), max(m.highest, p.Vaddr+p.Memsz)
+	for _, s := range f.Sections {
+		if s.Flags&elf.SHF_ALLOC != 0 && s.Size > 0 && (s.Flags&elf.SHF_EXECINSTR == 0 || s.Name != ".text") {
+			m.data = append(m.data, span{start: s.Addr, end: s.Addr + s.Size})
 		}
 	}
 	m.codes = map[uint64]Code{}
@@ -61,71 +54,50 @@ func (m *module) codeAt(addr uint64) Code {
 	if known, ok := m.codes[start]; ok {
 		return known
 	}
-	code := Code{}
-	if text := m.bytesOf(start, end); text != nil {
-		h := fnv.New64a()
-		if m.digest(h, text, start) {
-			code = Code{h.Sum64(), start}
-		}
-		m.codes[start] = code
-	}
-	return code
-}
-
-// bytesOf is the code between two addresses; nil: it is not kept.
-func (m *module) bytesOf(start, end uint64) []byte {
 	for i, data := range m.code {
 		base := m.loads[i].Vaddr
 		if start >= base && end > start && end-base <= uint64(len(data)) && end-start <= maxFunction {
-			return data[start-base : end-base]
+			m.codes[start] = Code{m.digest(data[start-base:end-base], start), start}
 		}
 	}
-	return nil
+	return m.codes[start]
 }
 
-// digest hashes instructions, and reports whether all are known.
-func (m *module) digest(h hash.Hash, text []byte, start uint64) bool {
-	end := start + uint64(len(text))
-	word := func(n uint64) { h.Write(binary.LittleEndian.AppendUint64(nil, n)) }
-	for at := start; len(text) > 0; {
-		inst, err := x86asm.Decode(text, 64)
-		if err != nil || inst.Len == 0 {
-			return false
+// digest hashes the code of a function at an address. What refers to a place relative to itself is found without
+// knowing where instructions begin: four bytes after a call or jump that lead to the beginning of another function, or
+// after a byte that may say that data at such a distance is meant (mod 00, r/m 101), if there is data. In a few
+// instructions that byte means a number; one that is as far as data is then left out. Source: AMD64 Architecture
+// Programmer's Manual, volume 3, 1.4 and 1.7.
+func (m *module) digest(code []byte, start uint64) uint64 {
+	const far = 4
+	h := fnv.New64a()
+	for i := 0; i < len(code); i++ {
+		h.Write(code[i : i+1])
+		if len(code)-i <= far {
+			continue
 		}
-		at, text = at+uint64(inst.Len), text[inst.Len:]
-		word(uint64(inst.Op)<<8 | uint64(inst.DataSize))
-		for _, p := range inst.Prefix {
-			word(uint64(p &^ (x86asm.PrefixImplicit | x86asm.PrefixIgnored)))
+		to := start + uint64(i+1+far) + uint64(int64(int32(binary.LittleEndian.Uint32(code[i+1:]))))
+		call := code[i] == 0xe8 || code[i] == 0xe9 || i > 0 && code[i-1] == 0x0f && code[i]&0xf0 == 0x80
+		name := ""
+		if entry, _ := m.bounds(to); call && entry == to && entry != start && to != 0 {
+			name = m.nameAt(to)
 		}
-		for _, arg := range inst.Args {
-			switch arg := arg.(type) {
-			case x86asm.Reg:
-				word(uint64(arg))
-			case x86asm.Imm:
-				word(m.number(int64(arg)))
-			case x86asm.Mem:
-				word(uint64(arg.Segment)<<32 | uint64(arg.Base)<<24 | uint64(arg.Index)<<8 | uint64(arg.Scale))
-				if arg.Base != x86asm.RIP {
-					word(m.number(arg.Disp))
-				}
-			case x86asm.Rel:
-				if to := at + uint64(int64(arg)); to >= start && to < end {
-					word(to - start)
-				} else {
-					io.WriteString(h, m.nameAt(to))
-				}
-			}
+		if name != "" || (call || code[i]&0xc7 == 0x05) && m.isData(to) {
+			io.WriteString(h, name)
+			i += far
 		}
 	}
-	return true
+	return h.Sum64()
 }
 
-// number is one that an instruction has; 0 where it may be an address.
-func (m *module) number(n int64) uint64 {
-	if n := uint64(n); m.lowest < leastBase || n < m.lowest || n >= m.highest {
-		return n
+// isData reports whether something else than the program's own functions is at an address.
+func (m *module) isData(addr uint64) bool {
+	for _, s := range m.data {
+		if addr >= s.start && addr < s.end {
+			return true
+		}
 	}
-	return 0
+	return false
 }
 
 // nameAt is the name of the function at an address; "": it has none.
@@ -135,9 +107,6 @@ func (m *module) nameAt(addr uint64) string {
 			return f.Name
 		}
 	}
-	if m.symbols != nil {
-		name, _ := m.symbols.at(addr)
-		return name
-	}
-	return ""
+	name, _ := m.symbols.at(addr)
+	return name
 }

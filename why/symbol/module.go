@@ -31,8 +31,7 @@ type module struct {
 	unwound frame.FrameDescriptionEntries
 	code    [][]byte // of loads; fewer: it is not kept
 	codes   map[uint64]Code
-	// lowest and highest are where the file wants to lie.
-	lowest, highest uint64
+	data    []span // where something else than its own functions lies
 }
 
 // readModule reads an ELF file, and leaves out what it cannot make out. debug opens
