@@ -48,7 +48,7 @@ func (r *Resolver) Called(pid int, maps []perf.Map, returns []Return, since time
 		case in == nil:
 		case code[2] == direct:
 			target, to := find(one.To + uint64(int64(int32(binary.LittleEndian.Uint32(code[3:])))))
-			start, _ := in.bounds(at)
+			_, start, _ := in.functionAt(at)
 			called[i] = target != nil && (target.jumps(to) || target == in && start == to)
 		case code[1] == indirect && code[2] == 0x15: // by an address in memory relative to the instruction
 			called[i] = caller != in

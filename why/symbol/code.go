@@ -23,26 +23,29 @@ type Code struct {
 	At uint64
 }
 
-// readCode keeps the code of a file for x86-64, by program header, and where its data lies.
+// A text is a section of code, as the file has it.
+type text struct {
+	at   uint64
+	code []byte
+}
+
+// readCode keeps the code of a file for x86-64, and where its data lies.
 func (m *module) readCode(f elfFile) {
 	if f.Machine != elf.EM_X86_64 || f.Class != elf.ELFCLASS64 {
 		return
 	}
 	left := uint64(maxCode)
-	for _, p := range m.loads {
-		if p.Filesz > left {
-			return
-		}
-		left -= p.Filesz
-		data := make([]byte, p.Filesz)
-		if _, err := io.ReadFull(io.NewSectionReader(f.r, int64(p.Off), int64(p.Filesz)), data); err != nil {
-			return
-		}
-		m.code = append(m.code, data)
-	}
 	for _, s := range f.Sections {
-		if s.Flags&elf.SHF_ALLOC != 0 && s.Size > 0 && (s.Flags&elf.SHF_EXECINSTR == 0 || s.Name != ".text") {
-			m.data = append(m.data, span{start: s.Addr, end: s.Addr + s.Size})
+		if s.Flags&elf.SHF_ALLOC == 0 {
+			continue
+		}
+		if s.Flags&elf.SHF_EXECINSTR != 0 {
+			code := f.bytes(s, left)
+			left -= uint64(len(code))
+			m.texts = append(m.texts, text{s.Addr, code})
+		}
+		if s.Name != ".text" {
+			m.data = append(m.data, s)
 		}
 	}
 	m.codes = map[uint64]Code{}
@@ -50,14 +53,13 @@ func (m *module) readCode(f elfFile) {
 
 // codeAt is that of the function at an address.
 func (m *module) codeAt(addr uint64) Code {
-	start, end := m.bounds(addr)
+	_, start, end := m.functionAt(addr)
 	if known, ok := m.codes[start]; ok {
 		return known
 	}
-	for i, data := range m.code {
-		base := m.loads[i].Vaddr
-		if start >= base && end > start && end-base <= uint64(len(data)) && end-start <= maxFunction {
-			m.codes[start] = Code{m.digest(data[start-base:end-base], start), start}
+	for _, t := range m.texts {
+		if start >= t.at && end > start && end-t.at <= uint64(len(t.code)) && end-start <= maxFunction {
+			m.codes[start] = Code{m.digest(t.code[start-t.at:end-t.at], start), start}
 		}
 	}
 	return m.codes[start]
@@ -77,36 +79,16 @@ func (m *module) digest(code []byte, start uint64) uint64 {
 			continue
 		}
 		to := start + uint64(i+1+far) + uint64(int64(int32(binary.LittleEndian.Uint32(code[i+1:]))))
-		call := code[i] == 0xe8 || code[i] == 0xe9 || i > 0 && code[i-1] == 0x0f && code[i]&0xf0 == 0x80
-		name := ""
-		if entry, _ := m.bounds(to); call && entry == to && entry != start && to != 0 {
-			name = m.nameAt(to)
+		call, name := code[i] == 0xe8 || code[i] == 0xe9 || i > 0 && code[i-1] == 0x0f && code[i]&0xf0 == 0x80, ""
+		if call {
+			if function, entry, _ := m.functionAt(to); entry == to && entry != start && to != 0 {
+				name = function
+			}
 		}
-		if name != "" || (call || code[i]&0xc7 == 0x05) && m.isData(to) {
+		if name != "" || (call || code[i]&0xc7 == 0x05) && covers(m.data, to) {
 			io.WriteString(h, name)
 			i += far
 		}
 	}
 	return h.Sum64()
-}
-
-// isData reports whether something else than the program's own functions is at an address.
-func (m *module) isData(addr uint64) bool {
-	for _, s := range m.data {
-		if addr >= s.start && addr < s.end {
-			return true
-		}
-	}
-	return false
-}
-
-// nameAt is the name of the function at an address; "": it has none.
-func (m *module) nameAt(addr uint64) string {
-	if m.golang != nil {
-		if f := m.golang.PCToFunc(addr); f != nil {
-			return f.Name
-		}
-	}
-	name, _ := m.symbols.at(addr)
-	return name
 }

@@ -29,9 +29,9 @@ type module struct {
 	calls   *calls           // nil: not known
 	plt     []*elf.Section   // jumps to the functions of other libraries
 	unwound frame.FrameDescriptionEntries
-	code    [][]byte // of loads; fewer: it is not kept
+	texts   []text
 	codes   map[uint64]Code
-	data    []span // where something else than its own functions lies
+	data    []*elf.Section // something else than its own functions
 }
 
 // readModule reads an ELF file, and leaves out what it cannot make out. debug opens
@@ -87,8 +87,8 @@ func (m *module) size() int64 {
 	if m.golang != nil {
 		n += goSize * int64(len(m.golang.Funcs))
 	}
-	for _, code := range m.code {
-		n += int64(len(code))
+	for _, t := range m.texts {
+		n += int64(len(t.code))
 	}
 	return n + unwound*int64(len(m.unwound))
 }
@@ -128,22 +128,29 @@ func (m *module) virtual(offset uint64) uint64 {
 
 // jumps reports whether a jump to a function of another file is at an address.
 func (m *module) jumps(addr uint64) bool {
-	return slices.ContainsFunc(m.plt, func(s *elf.Section) bool { return s.Addr <= addr && addr-s.Addr < s.Size })
+	return covers(m.plt, addr)
 }
 
-// bounds are where the function that contains an address begins and ends; 0 and 0: it is not known.
-func (m *module) bounds(addr uint64) (start, end uint64) {
+// covers reports whether an address is in one of the sections.
+func covers(sections []*elf.Section, addr uint64) bool {
+	return slices.ContainsFunc(sections, func(s *elf.Section) bool { return s.Addr <= addr && addr-s.Addr < s.Size })
+}
+
+// functionAt is the name of the function that contains an address, as the file has it, and where that begins and ends;
+// "", 0 and 0: it is not known.
+func (m *module) functionAt(addr uint64) (name string, start, end uint64) {
 	if m.golang != nil {
 		if f := m.golang.PCToFunc(addr); f != nil {
-			return f.Entry, f.End
+			return f.Name, f.Entry, f.End
 		}
 	}
 	if m.symbols != nil {
 		if i, ok := m.symbols.layers.top(addr); ok {
-			return m.symbols.spans[i].start, m.symbols.spans[i].end
+			s := m.symbols.spans[i]
+			return m.symbols.name(s), s.start, s.end
 		}
 	}
-	return 0, 0
+	return "", 0, 0
 }
 
 // inlinedFrames are the calls of C, C++ and Rust at an address, the innermost first.
