@@ -195,7 +195,8 @@ const (
 )
 
 // Next returns the commit whose comparison, in so many rounds, tells most: where both answers are alike in probability, and the
-// rounds add much to what is known of the commit. With 0 rounds a comparison tells all there is, and none is made again. ok is false if no comparison tells anything more, or if a commit is Certain.
+// rounds add much to what is known of the commit. With 0 rounds a comparison tells all there is, and none is made again. ok is
+// false if no comparison tells anything more, or if a commit is Certain.
 func (b *Bisection) Next(rounds int) (next int, ok bool) {
 	if b.Commits[b.Best()].Probability >= Certain {
 		return 0, false

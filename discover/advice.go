@@ -46,18 +46,19 @@ var causes = []cause{
 	{lazyregexp.New(`(?i)(?:permission denied|EACCES).*?:(\d{1,3})\b|:(\d{1,3})\b.*(?:permission denied|EACCES)`), func([]string) string {
 		return "have the server listen at a port from 1024 on, or run contend as a user who may use this one"
 	}},
-	{lazyregexp.New(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z][A-Z0-9]{4,})\b["'` + "`" + `]?(?: environment variable| env var)?,? (?:is |was |must be |has to be )?(?:not set|unset|required|missing|undefined|empty|set)\b`), func(found []string) string {
-		return fmt.Sprintf("give the server the variable that it wants: --env %s=VALUE", found[1])
-	}},
-	{lazyregexp.New(`(?:KeyError: |key not found: |[Ee]nvironment variable:? )["'` + "`" + `]?([A-Z][A-Z0-9_]*[A-Z0-9])\b|\b([A-Z][A-Z0-9_]*[A-Z0-9])["'` + "`" + `]? environment variable`), func(found []string) string {
-		return fmt.Sprintf("give the server the variable that it wants: --env %s=VALUE", cmp.Or(found[1], found[2]))
-	}},
+	{lazyregexp.New(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z][A-Z0-9]{4,})\b["'` + "`" + `]?(?: environment variable| env var)?,? (?:is |was |must be |has to be )?(?:not set|unset|required|missing|undefined|empty|set)\b`), variable},
+	{lazyregexp.New(`(?:KeyError: |key not found: |[Ee]nvironment variable:? )["'` + "`" + `]?([A-Z][A-Z0-9_]*[A-Z0-9])\b|\b([A-Z][A-Z0-9_]*[A-Z0-9])["'` + "`" + `]? environment variable`), variable},
 	{lazyregexp.New(`lookup ([\w.-]+)[^\n]*: no such host|(?:ENOTFOUND|EAI_AGAIN) ([\w.-]+)|host name "([\w.-]+)" to address`), func(found []string) string {
-		return fmt.Sprintf("tell the program where %s is, as by --env NAME=VALUE: no such name is known here", cmp.Or(found[1], found[2], found[3]))
+		return fmt.Sprintf("tell the program where %s is, as by --env NAME=VALUE: no such name is known here", cmp.Or(found[1:]...))
 	}},
 	{lazyregexp.New(`(?im)^\W*usage\b`), func([]string) string {
 		return "give the program the arguments that it wants, in quotes, as in './server -listen {{addr}}'"
 	}},
+}
+
+// variable is what to do about one that is missing.
+func variable(found []string) string {
+	return fmt.Sprintf("give the server the variable that it wants: --env %s=VALUE", cmp.Or(found[1:]...))
 }
 
 // lacking is what to do about the first known cause in the last words of a program; "": none is known.

@@ -23,18 +23,19 @@ func newBind(a *app) *cobra.Command {
 // newRebind is the command that package subject puts before that of a server which
 // insists on its port.
 func newRebind(*app) *cobra.Command {
-	return &cobra.Command{
-		Use: "rebind COMMAND [ARG ...]", Hidden: true, DisableFlagParsing: true,
-		Short: "Become a command whose binds the process that started it is asked about",
-		RunE:  func(_ *cobra.Command, args []string) error { return failed(rebind.Exec(args, false)) },
-	}
+	return askedAbout("rebind", "binds", false)
 }
 
 // newObserve is newRebind for programs that are started to find out what they need.
 func newObserve(*app) *cobra.Command {
+	return askedAbout("observe", "binds and connects", true)
+}
+
+// askedAbout is a command that becomes another, of whose calls its parent is asked about these.
+func askedAbout(name, calls string, connects bool) *cobra.Command {
 	return &cobra.Command{
-		Use: "observe COMMAND [ARG ...]", Hidden: true, DisableFlagParsing: true,
-		Short: "Become a command whose binds and connects the process that started it is asked about",
-		RunE:  func(_ *cobra.Command, args []string) error { return failed(rebind.Exec(args, true)) },
+		Use: name + " COMMAND [ARG ...]", Hidden: true, DisableFlagParsing: true,
+		Short: "Become a command whose " + calls + " the process that started it is asked about",
+		RunE:  func(_ *cobra.Command, args []string) error { return failed(rebind.Exec(args, connects)) },
 	}
 }
