@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"contend/bisect"
 	"contend/internal/unit"
@@ -19,6 +20,8 @@ type Bisection struct {
 	Bad  string `json:"bad"`
 	// Stopped is why the search ended before a commit was certain: "time" or "interrupted"; "": it came to its end.
 	Stopped string `json:"stopped,omitempty"`
+	// Unbroken is why no commit broke the claim that is searched by; "": one did, or there is no claim.
+	Unbroken string `json:"unbroken,omitempty"`
 	// Confirmed compares the commit that was found with its parent; nil: it was not compared.
 	Confirmed *trial.Comparison `json:"confirmed,omitempty"`
 }
@@ -44,7 +47,7 @@ const mostCommits = 8
 func (d *Document) bisectScreen() *screen {
 	b, whole := d.Bisection, d.compareScreen()
 	if len(b.Looks) == 0 {
-		whole.first = "No commit to find. " + whole.first
+		whole.first = strings.TrimSuffix("No commit to find: "+b.Unbroken, ": ") + ". " + whole.first
 		return whole
 	}
 	s := &screen{care: whole.care, mood: good}

@@ -56,6 +56,12 @@ func stoppedSearch() *report.Document {
 	return d
 }
 
+func unsearched(unbroken string) *report.Document {
+	d := oneLevel(30)
+	d.Bisection = &report.Bisection{Bisection: bisect.Bisection{Commits: make([]bisect.Commit, 1)}, Unbroken: unbroken}
+	return d
+}
+
 func TestBisectionIsFound(t *testing.T) {
 	same := bisect.Look{Commit: 2, LogRatios: []float64{0.001, -0.001}}
 	for _, tt := range []struct {
@@ -71,11 +77,8 @@ func TestBisectionIsFound(t *testing.T) {
 		{"the other way", confirmed(stat.Faster), false, "No single commit made the difference. 3c3c3c3 "},
 		{"one of two", bisected(same, bisect.Look{Commit: 4, LogRatios: []float64{-0.104, -0.107}}), false, "One of 2 commits: no comparison tells more"},
 		{"stopped", stoppedSearch(), false, "Not found yet: one of 6 commits"},
-		{"equal ends", func() *report.Document {
-			d := oneLevel(30)
-			d.Bisection = &report.Bisection{Bisection: bisect.Bisection{Commits: make([]bisect.Commit, 1)}}
-			return d
-		}(), false, ""},
+		{"equal ends", unsearched(""), false, ""},
+		{"the claim holds for neither", unsearched(`"p50 < 10ms" does not hold for A either`), false, `No commit to find: "p50 < 10ms" does not hold for A either. `},
 	} {
 		if tt.name == "the other way" {
 			tt.d.Bisection.Confirmed.Ratio = 1.03

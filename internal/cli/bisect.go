@@ -105,18 +105,19 @@ func (b *bisectFlags) claims() error {
 	return nil
 }
 
-// broken returns why no commit can have broken the claim: it does not hold for the good revision, or holds for the bad one.
-func (b *bisectFlags) broken(doc *report.Document) error {
+// unbroken returns why no commit can have broken the claim: it does not hold for the good revision, or holds for the bad one;
+// "": one can.
+func (b *bisectFlags) unbroken(doc *report.Document) string {
 	for _, c := range doc.Comparisons {
 		switch {
 		case b.claim == nil || !c.Primary || !c.Verdict.Differs():
 		case !b.claim.Holds(c.BaselineValue):
-			return &exitError{exitUndecided, fmt.Errorf("no commit to find: %q does not hold for %v either", b.Expect, b.good)}
+			return fmt.Sprintf("%q does not hold for %v either", b.Expect, b.good)
 		case b.claim.Holds(c.CandidateValue):
-			return &exitError{exitUndecided, fmt.Errorf("no commit to find: %q still holds for %v", b.Expect, b.bad)}
+			return fmt.Sprintf("%q still holds for %v", b.Expect, b.bad)
 		}
 	}
-	return nil
+	return ""
 }
 
 // comparing are the flags of the comparison of a revision with the good one.
@@ -189,10 +190,10 @@ func (b *bisectFlags) search(ctx context.Context, o experiment.Options, doc *rep
 	if err := b.against(ctx, o, doc, b.good.Name, b.bad.Name, 0); err != nil {
 		return err
 	}
-	if err := b.broken(doc); err != nil {
-		return err
-	}
 	ratios, differ := decided(doc)
+	if found.Unbroken = b.unbroken(doc); found.Unbroken != "" {
+		return nil
+	}
 	if !differ {
 		doc.SettleBy(b.settles(doc))
 		return nil

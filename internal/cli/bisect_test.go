@@ -87,7 +87,7 @@ func TestBisectByClaim(t *testing.T) {
 		}
 		switch {
 		case claim != "p50 < 50ms":
-			if len(b.Looks) > 0 || code != exitUndecided || !strings.Contains(complaint, "no commit to find: ") {
+			if len(b.Looks) > 0 || code != exitUndecided || !strings.HasPrefix(out, "No commit to find: \""+claim+`" `) {
 				t.Errorf("%s: exit code %d:\n%s%s", claim, code, out, complaint)
 			}
 		case len(b.Looks) == 0 || b.Commits[b.Best()].Subject != "change 3":
