@@ -38,6 +38,9 @@ func (e *Explanation) Trace(own, all []Call, baseline, candidate int, renamed ma
 	}
 	if e.CPU.Excludes0() { // what goes the other way does not explain it
 		slices.SortStableFunc(e.Roots, func(a, b Root) int { return cmp.Compare(b.Value*e.CPU.Value, 0) - cmp.Compare(a.Value*e.CPU.Value, 0) })
+		if len(e.Roots) > 0 && e.Roots[0].Value*e.CPU.Value < 0 {
+			e.Roots = nil
+		}
 	}
 	for i, r := range e.Roots {
 		if name, ok := fresh[r.Name]; ok {

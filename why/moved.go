@@ -9,8 +9,8 @@ import (
 
 // layout is how much slower or faster a function may be for its place alone. Whole programs differ by up to 8% by their places
 // in cache lines, pages and predictors (Mytkowicz et al. 2009, Producing wrong data without doing anything obviously wrong);
-// a function in a hot loop of a server in C did by 18%. A convention.
-const layout = 0.3
+// functions of a server in C, of a few tight loops each, did by 37 to 45% (bench/README.md). A convention.
+const layout = 0.5
 
 // MovedOf are the functions whose machine code is the same in all arms, at different places: in a function that an arm does
 // not change a difference of up to layout is one of place.

@@ -2,6 +2,7 @@ package why
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"contend/stat"
@@ -25,47 +26,44 @@ func TestMovedOf(t *testing.T) {
 	}
 }
 
-// Of two that have moved, one by 5% and one by 40%, the first may be slower for its place; the edited one is a root however small.
-func TestMovedIsNoRoot(t *testing.T) {
+// Of two that have moved, one by 5% and one by 60%, the first may be slower for its place; the edited one is a root however
+// small. Where the candidate clearly uses more CPU time, what uses less of it comes last, and alone explains nothing.
+func TestWhatIsNoRoot(t *testing.T) {
 	own := drawn(`
-all 1000 1050
-  main.serve 1000 1050
+all 1000 1070
+  main.serve 1000 1070
     moved 100 105
-    grown 100 140
-    edited 500 505`)
+    grown 100 160
+    edited 500 505
+    less 130 100
+    more 100 120`)
 	differ := func(name string, before, value float64) Row {
 		return Row{Name: name, BaselineValue: before, CandidateValue: before + value, Shift: stat.Shift{Value: value}}
 	}
-	rows := []Row{differ("grown", 100, 40), differ("moved", 100, 5), differ("edited", 500, 5)}
-	for want, moved := range map[string][]string{"grown, moved, edited": nil, "grown, edited": {"grown", "moved"}} {
-		e := Explanation{Own: slices.Clone(rows)}
-		e.Trace(own, nil, 0, 1, nil, moved)
-		got := ""
-		for i, r := range e.Roots {
-			if i > 0 {
-				got += ", "
-			}
-			got += r.Name
+	code := []Row{differ("grown", 100, 60), differ("moved", 100, 5), differ("edited", 500, 5)}
+	less, more := differ("less", 130, -30), differ("more", 100, 20)
+	clear := Row{Shift: stat.Shift{Value: 10, Low: 5, High: 15, Confidence: 0.95}}
+	unclear := Row{Shift: stat.Shift{Value: 10, Low: -5, High: 25, Confidence: 0.95}}
+	for _, tt := range []struct {
+		cpu   Row
+		own   []Row
+		moved []string
+		want  string
+	}{
+		{clear, code, nil, "grown, moved, edited"},
+		{clear, code, []string{"grown", "moved"}, "grown, edited"},
+		{clear, []Row{less, more}, nil, "more, less"},
+		{clear, []Row{less}, nil, ""},
+		{unclear, []Row{less, more}, nil, "less, more"},
+	} {
+		e := Explanation{CPU: tt.cpu, Own: slices.Clone(tt.own)}
+		e.Trace(own, nil, 0, 1, nil, tt.moved)
+		var names []string
+		for _, r := range e.Roots {
+			names = append(names, r.Name)
 		}
-		if got != want || len(e.Own) != 3 {
-			t.Errorf("moved %q: %s, want %s", moved, got, want)
-		}
-	}
-}
-
-// Where the candidate clearly uses more CPU time, what uses less of it comes last.
-func TestRootsOfTheDifferenceAreFirst(t *testing.T) {
-	own := drawn(`
-all 1000 1010
-  main.serve 1000 1010
-    less 100 70
-    more 100 120`)
-	differ := func(name string, value float64) Row { return Row{Name: name, Shift: stat.Shift{Value: value}} }
-	for want, cpu := range map[string]stat.Shift{"more": {Value: 10, Low: 5, High: 15, Confidence: 0.95}, "less": {Value: 10, Low: -5, High: 25, Confidence: 0.95}} {
-		e := Explanation{CPU: Row{Shift: cpu}, Own: []Row{differ("less", -30), differ("more", 20)}}
-		e.Trace(own, nil, 0, 1, nil, nil)
-		if len(e.Roots) != 2 || e.Roots[0].Name != want {
-			t.Errorf("CPU %+v: %+v, want %s first", cpu, e.Roots, want)
+		if got := strings.Join(names, ", "); got != tt.want || len(e.Own) != len(tt.own) {
+			t.Errorf("of %d functions, moved %q: %s, want %s", len(e.Own), tt.moved, got, tt.want)
 		}
 	}
 }
