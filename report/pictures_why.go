@@ -55,8 +55,8 @@ const mostWork = 10
 func because(e why.Explanation) (picture, bool) {
 	rows := chart.Rows{X: chart.Axis{Label: "CPU time per op, difference", Format: tickTime, Zero: true},
 		Mark: []chart.Mark{{AlongX: true}}, Alt: strings.Join(whySentences(e), " ")}
-	times := workTimes(e)
-	for _, r := range e.Rows[:min(mostWork, len(e.Rows))] {
+	times, parts := workTimes(e), e.Parts()
+	for _, r := range parts[:min(mostWork, len(parts))] {
 		row := chart.Row{Name: plain.Line(r.Name), Value: r.Value, Low: r.Low, High: r.High, Text: times.Signed(r.Value), Note: mostlyIn(r), Colour: 1}
 		if r.Value < 0 {
 			row.Colour = 2
@@ -66,7 +66,7 @@ func because(e why.Explanation) (picture, bool) {
 	if len(rows.Rows) == 0 {
 		return picture{}, false
 	}
-	return picture{title: fmt.Sprintf("Why %s differs from %s", plain.Line(e.Candidate), plain.Line(e.Baseline)), svg: rows.SVG(), table: whyTable(e, "work", e.Rows),
+	return picture{title: fmt.Sprintf("Why %s differs from %s", plain.Line(e.Candidate), plain.Line(e.Baseline)), svg: rows.SVG(), table: whyTable(e, "work", parts),
 		how: strings.Join(whySentences(e), " ")}, true
 }
 

@@ -34,7 +34,7 @@ func (d *Document) diagnosed(v *view, at Place) {
 			if len(e.Rows) > 0 {
 				v.say("Work that differs, in CPU time per op over %s of their own; %s looked at, with simultaneous intervals at %s; everything else is %s:",
 					plural(e.Rounds, "round"), wereLooked(e.Looked), unit.Percent(1-float64(e.Looked)*e.Rows[0].Level), workTimes(e).Signed(e.Unnamed()))
-				v.table(whyTable(e, "work", e.Rows))
+				v.table(whyTable(e, "work", e.Parts()))
 			}
 			v.ownFunctions(e)
 			if len(e.Functions) > 0 {
@@ -116,7 +116,7 @@ func workTimes(e why.Explanation) unit.Times {
 	if !e.CPU.Excludes0() {
 		all = append(all, e.CPU.Low, e.CPU.High) // the only line about it
 	}
-	for _, r := range e.Rows {
+	for _, r := range e.Parts() {
 		all = append(all, r.Value)
 	}
 	return unit.TimesUpTo(all...)
@@ -240,8 +240,8 @@ func (d *Document) because(v *view, c Comparison) {
 
 // workRows are the rows of work, and what they leave; all together are the difference.
 func workRows(e why.Explanation) table {
-	t, times := table{columns: []string{"", ""}}, workTimes(e)
-	if len(e.Rows) == 0 {
+	t, times, parts := table{columns: []string{"", ""}}, workTimes(e), e.Parts()
+	if len(parts) == 0 {
 		return t
 	}
 	say := func(ns float64, words string) { t.rows = append(t.rows, []string{times.Signed(ns), words}) }
@@ -249,11 +249,11 @@ func workRows(e why.Explanation) table {
 	if len(e.Roots) > 0 { // they say more
 		most = mostRoots
 	}
-	shown := e.Rows[:min(len(e.Rows), most)]
+	shown := parts[:min(len(parts), most)]
 	for _, r := range shown {
 		say(r.Value, workName(r, textWidth-len("  +0.00 µs   ")))
 	}
-	if more := e.Rows[len(shown):]; len(more) > 0 {
+	if more := parts[len(shown):]; len(more) > 0 {
 		sum := 0.0
 		for _, r := range more {
 			sum += r.Value

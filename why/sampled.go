@@ -16,6 +16,9 @@ const (
 	// leastShared is the least share of an arm's CPU time that what both share must have to be compared with.
 	// A convention: with less, what is left varies more than the machine.
 	leastShared = 0.2
+	// The names of the part of a difference that all work has in proportion.
+	sameLonger  = "the same work takes longer"
+	sameShorter = "the same work takes less time"
 )
 
 // A control is the CPU time of each pair and side in work that both arms share and that does not differ. Whatever slows
@@ -172,6 +175,25 @@ func (t times[K]) counts(c control, keys []K) [][]stat.Counted {
 		}
 	}
 	return list
+}
+
+// alike is by how much the difference in CPU time is greater than that of work relative to the control.
+func (c control) alike(cpu Row, confidence float64) Row {
+	differences := make([]float64, len(c.pairs))
+	for i, p := range c.pairs {
+		for side, sign := range []float64{-1, 1} {
+			differences[i] += sign * p[side].cpu() * (1 - c.perOp*float64(p[side].Operations)/c.ns[i][side])
+		}
+	}
+	shift, err := stat.Differences(differences, confidence)
+	if err != nil || !shift.Excludes0() {
+		return Row{}
+	}
+	r := Row{Name: sameLonger, BaselineValue: cpu.BaselineValue, CandidateValue: cpu.BaselineValue + shift.Value, Shift: shift}
+	if r.Value < 0 {
+		r.Name = sameShorter
+	}
+	return r
 }
 
 // sampled compares what of reads from each profile, in ns, where it is enough of the whole to be looked at, the largest

@@ -6,7 +6,6 @@ package why
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -25,7 +24,8 @@ const MostRounds = 15
 const (
 	// certainty is how many times smaller the level of all that is named is than that of the figures: a name sends
 	// somebody to a place in the code. Of this level the length of waiting has a fifth, its places two, as ranks need
-	// more of it, kinds of work one, and functions one, half of it the program's own.
+	// more of it, kinds of work one, and functions one, half of it the program's own. If CPU time as a whole clearly differs,
+	// the level of kinds of work is that of the figures.
 	certainty = 5
 	// ownShare is the least share of either arm's CPU time for a function of the program's own to be examined: it has
 	// fewer than kinds of work there are. A convention.
@@ -116,6 +116,9 @@ type Explanation struct {
 	// that were examined; their intervals hold together.
 	Rows   []Row
 	Looked int
+	// Alike is by how much all work takes longer or shorter in proportion, as it does with colder caches, another clock speed
+	// or a neighbour: Rows leave that out. The zero value: the whole does not clearly differ, or this part does not.
+	Alike Row
 	// Functions are those that clearly differ by their time with all that they called;
 	// one contains the other, so they do not add up.
 	Functions []Row
@@ -151,13 +154,21 @@ type Row struct {
 	stat.Shift
 }
 
-// Unnamed returns what the rows leave of the difference, in ns per operation.
+// Parts are what the difference is made of, as far as it has names: the rows, and what they leave out.
+func (e Explanation) Parts() []Row {
+	if e.Alike.Value == 0 {
+		return e.Rows
+	}
+	return differing(append(slices.Clone(e.Rows), e.Alike))
+}
+
+// Unnamed returns what the parts leave of the difference, in ns per operation.
 func (e Explanation) Unnamed() float64 {
 	rest := e.CPU.Value
-	for _, r := range e.Rows {
+	for _, r := range e.Parts() {
 		rest -= r.Value
 	}
-	return rounded([]float64{rest})[0] + 0 // what rows that explain all leave is 0, not a rounding error or -0
+	return rounded([]float64{rest})[0] + 0 // what parts that explain all leave is 0, not a rounding error or -0
 }
 
 // Explain compares the profiles of two arms at one level of concurrency, round by round. A row is in the
@@ -180,7 +191,12 @@ func Explain(profiles []Profile, baseline, candidate string, concurrency int, co
 	longer := e.longer(pairs, 1-fifth)
 	e.traced(pairs, longer, 1-2*fifth)
 	c := controlOf(pairs)
-	looked := c.sampled(Profile.work, rowShare, 1-fifth)
+	rowsLevel := fifth
+	if e.CPU.Excludes0() { // it is not asked whether there is a difference, but where: a closed test
+		rowsLevel = 1 - confidence
+		e.Alike = c.alike(e.CPU, confidence)
+	}
+	looked := c.sampled(Profile.work, rowShare, 1-rowsLevel)
 	e.Looked = len(looked)
 	e.Rows = differing(looked)
 	for i := range e.Rows {
@@ -319,81 +335,4 @@ func waits(pairs []pair, confidence float64) Row {
 func (p pair) waited() float64 {
 	longer := func(a, b Profile) float64 { return b.response() - a.response()*max(1, b.cpu()/a.cpu()) }
 	return max(0, longer(p[0], p[1])) - max(0, longer(p[1], p[0]))
-}
-
-// rows compares what of reads from each profile, where it is enough of the whole to be looked
-// at; as many rows as the rounds can tell apart together, the largest first.
-func rows(pairs []pair, of func(Profile) map[string]float64, all func(Profile) float64, confidence float64) []Row {
-	sides := make([][2]map[string]float64, len(pairs))
-	var whole [2]float64
-	sums := map[string]*[2]float64{}
-	for i, p := range pairs {
-		for side := range p {
-			sides[i][side] = of(p[side])
-			whole[side] += all(p[side])
-			for name, value := range sides[i][side] {
-				if sums[name] == nil {
-					sums[name] = new([2]float64)
-				}
-				sums[name][side] += value
-			}
-		}
-	}
-	share := func(name string) float64 { return max(ratio(sums[name][0], whole[0]), ratio(sums[name][1], whole[1])) }
-	names := slices.SortedFunc(maps.Keys(sums), func(a, b string) int { return cmp.Or(cmp.Compare(share(b), share(a)), cmp.Compare(a, b)) })
-	names = slices.DeleteFunc(names, func(name string) bool { return share(name) < rowShare })
-	// The least p-value that n rounds can show is 2/2ⁿ. More rows than this would each have a smaller share of the level.
-	most := int(math.Ldexp(1-confidence, len(pairs)-1))
-	names = names[:min(len(names), max(1, most))]
-	level := (1 - confidence) / float64(max(1, len(names)))
-	list := make([]Row, len(names))
-	for n, name := range names {
-		differences, before := make([]float64, len(pairs)), make([]float64, len(pairs))
-		for i := range pairs {
-			before[i] = sides[i][0][name]
-			differences[i] = sides[i][1][name] - before[i]
-		}
-		list[n] = rowOf(name, before, differences, 1-level)
-	}
-	return list
-}
-
-// rowOf compares figures of the baseline with the differences of the candidate from them.
-func rowOf(name string, before, differences []float64, confidence float64) Row {
-	shift, err := stat.Differences(differences, confidence)
-	if err != nil {
-		return Row{Name: name} // too many rounds: nothing is claimed
-	}
-	before = slices.Sorted(slices.Values(before))
-	base := before[len(before)/2]/2 + before[(len(before)-1)/2]/2
-	return Row{Name: name, BaselineValue: base, CandidateValue: base + shift.Value, Shift: shift}
-}
-
-func ratio(part, whole float64) float64 {
-	if whole == 0 {
-		return 0
-	}
-	return part / whole
-}
-
-// differing returns the rows whose intervals exclude 0, the greatest difference first.
-func differing(all []Row) []Row {
-	all = slices.DeleteFunc(all, func(r Row) bool { return !r.Excludes0() })
-	slices.SortStableFunc(all, func(a, b Row) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
-	return all
-}
-
-// describe adds the functions that a kind of work differs by: those whose time moved in the direction of the row's.
-func (r *Row) describe(pairs []pair) {
-	grown := map[string]float64{}
-	for _, p := range pairs {
-		for side, sign := range []float64{-1, 1} {
-			for _, w := range p[side].Work {
-				if w.Kind != "" && w.Kind == r.Name {
-					grown[w.Function] += math.Copysign(1, sign*r.Value) * p[side].perOp(w.Time)
-				}
-			}
-		}
-	}
-	r.Functions = mostGrown(grown)
 }

@@ -72,6 +72,26 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// If all that the candidate does takes 10% longer, that is a part of its own: with 1400 and 1650 ns before, 10% of their mean.
+func TestExplainAlike(t *testing.T) {
+	for by, name := range map[float64]string{1.1: "the same work takes longer", 1 / 1.1: "the same work takes less time"} {
+		profiles := planted(12)
+		for i := range profiles {
+			if p := &profiles[i]; p.Arm == "B" {
+				p.CPU = time.Duration(by * float64(p.CPU))
+				for n, w := range p.Work {
+					p.Work[n].Time = time.Duration(by * float64(w.Time))
+				}
+			}
+		}
+		e, _ := Explain(profiles, "A", "B", 8, 0.95)
+		want := (1400 + 1650) / 2 * (by - 1)
+		if math.Abs(e.Alike.Value-want) > 0.05*math.Abs(want) || e.Alike.Name != name || len(e.Parts()) != 3 || math.Abs(e.Unnamed()) > 10 {
+			t.Errorf("%g times as long: %+v, want %g of %q; %g ns are not named", by, e.Parts(), want, name, e.Unnamed())
+		}
+	}
+}
+
 func TestExplainNeedsRoundsOfBoth(t *testing.T) {
 	if e, ok := Explain(planted(11), "A", "B", 8, 0.95); ok || e.Rounds != 11 || e.Rows != nil {
 		t.Errorf("11 rounds: %+v", e)
