@@ -257,3 +257,17 @@ func TestRuntimesHideFunctions(t *testing.T) {
 		}
 	}
 }
+
+// If the functions that explain a difference are all that it is spent on, a page does not list them twice.
+func TestRowsDoNotRepeatRoots(t *testing.T) {
+	d := costly()
+	e := &d.Trials[0].Why.Explanations[0]
+	root := e.Roots[0].Row
+	e.Alike, e.Roots = why.Row{}, e.Roots[:1]
+	for want, rows := range map[bool][]why.Row{false: {root}, true: {root, {Name: "hashing", Shift: root.Shift}}} {
+		e.Rows = rows
+		if text := rendered(t, func(w io.Writer) error { return d.Screen(w, report.Look{}) }); strings.Contains(text, "everything else") != want {
+			t.Errorf("%d rows:\n%s", len(rows), text)
+		}
+	}
+}

@@ -238,10 +238,11 @@ func (d *Document) because(v *view, c Comparison) {
 	}
 }
 
-// workRows are the rows of work, and what they leave; all together are the difference.
+// workRows are the rows of work, and what they leave; all together are the difference. There are none if the functions
+// that explain it are all that there is.
 func workRows(e why.Explanation) table {
 	t, times, parts := table{columns: []string{"", ""}}, workTimes(e), e.Parts()
-	if len(parts) == 0 {
+	if !slices.ContainsFunc(parts, func(part why.Row) bool { return !e.IsRoot(part.Name) }) {
 		return t
 	}
 	say := func(ns float64, words string) { t.rows = append(t.rows, []string{times.Signed(ns), words}) }

@@ -65,6 +65,11 @@ func (r Root) Where(baseline, candidate string) (text string) {
 	return text
 }
 
+// IsRoot reports whether a function is one of the roots.
+func (e Explanation) IsRoot(function string) bool {
+	return slices.ContainsFunc(e.Roots, func(r Root) bool { return r.Name == function })
+}
+
 // Roots finds them among the program's own functions that clearly differ, with own calls (OwnCallsOf) of both arms: the
 // deepest under which a difference stays together, or their caller if it is only that one under which they differ. The
 // greatest difference is first.
