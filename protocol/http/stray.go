@@ -4,8 +4,10 @@ import "bytes"
 
 // skipBreaks skips line breaks before an answer, up to the limit p.lines, and returns how
 // many bytes these are.
-func (p *parser) skipBreaks(b []byte) int {
-	n := len(b) - len(bytes.TrimLeft(b, "\r\n"))
+func (p *parser) skipBreaks(b []byte) (n int) {
+	for n < len(b) && (b[n] == '\r' || b[n] == '\n') {
+		n++
+	}
 	p.stray = p.stray || n > 0
 	p.lines -= n
 	return n
