@@ -44,10 +44,12 @@ func (e *Explanation) Trace(own, all []Call, baseline, candidate int, renamed ma
 	}
 	for i, r := range e.Roots {
 		if name, ok := fresh[r.Name]; ok {
-			e.Roots[i].Name, e.Roots[i].Was = name, r.Name
+			if e.Roots[i].Name = name; withoutFile(name) != withoutFile(r.Name) {
+				e.Roots[i].Was = r.Name
+			}
 		}
 	}
-	for _, rows := range [][]Row{e.Own, e.Functions} {
+	for _, rows := range [][]Row{e.Own, e.Functions, e.Rows} {
 		for i, r := range rows {
 			rows[i].Name = cmp.Or(fresh[r.Name], r.Name)
 		}

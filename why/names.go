@@ -14,3 +14,16 @@ func ShortName(function string) string {
 	}
 	return name
 }
+
+// withoutFile is the name of a function of a script without its file, handle of handle (server.js); one without a name of its
+// own has its line. Any other stays as it is.
+func withoutFile(function string) string {
+	name, file, ok := strings.Cut(function, " (")
+	switch {
+	case !ok || strings.HasPrefix(name, "<"):
+		return function
+	case strings.HasPrefix(name, "("):
+		return name + file[strings.LastIndexByte(file, ':')+1:]
+	}
+	return name
+}

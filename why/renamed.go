@@ -1,13 +1,15 @@
 package why
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
 
 // Renamed finds the program's own functions of the second arm, the candidate, that took the place of one of the first, with
-// own calls (OwnCallsOf) of both: the only new one under a caller, where it is the only one that is gone, if they call something in
-// common or one of them calls nothing. It returns the baseline's names by the candidate's, and in the same way that of
+// own calls (OwnCallsOf) of both: the only new one of its name, in another file, where the only one of that name is gone; or the only
+// new one under a caller, where it is the only one that is gone, if they call something in common or one of them calls
+// nothing. It returns the baseline's names by the candidate's, and in the same way that of
 // the program's file or package, if one alone is gone and one is new.
 func Renamed(profiles []Profile, arms [2]string, own []Call, baseline, candidate int) map[string]string {
 	t, isOwn := newTree(own, baseline, candidate), map[string]bool{}
@@ -16,26 +18,21 @@ func Renamed(profiles []Profile, arms [2]string, own []Call, baseline, candidate
 			isOwn[f.Name] = isOwn[f.Name] || f.Of == Own
 		}
 	}
-	type pair struct{ gone, fresh []string }
-	under := map[string]*pair{}
-	for _, name := range slices.Sorted(maps.Keys(t.at)) {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(t.at)), func(name string) bool {
 		before, after := t.sum(name, 0), t.sum(name, 1)
-		if !isOwn[name] || max(before, after) < ownShare*max(t.ns(0, 0), t.ns(0, 1)) || min(before, after) > 0 {
-			continue
-		}
-		for caller := range t.callers(name) {
-			if under[caller] == nil {
-				under[caller] = new(pair)
-			}
-			if before > 0 {
-				under[caller].gone = append(under[caller].gone, name)
-			} else {
-				under[caller].fresh = append(under[caller].fresh, name)
-			}
+		return !isOwn[name] || max(before, after) < ownShare*max(t.ns(0, 0), t.ns(0, 1)) || min(before, after) > 0
+	})
+	moved := map[string]string{}
+	for _, c := range t.changes(names, func(name string) []string { return []string{withoutFile(name)} }) {
+		if len(c.gone) == 1 && len(c.fresh) == 1 {
+			moved[c.fresh[0]] = c.gone[0]
 		}
 	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return moved[name] != "" || slices.Contains(slices.Collect(maps.Values(moved)), name)
+	})
 	renamed, doubtful := map[string]string{}, map[string]bool{}
-	for _, p := range under {
+	for _, p := range t.changes(names, func(name string) []string { return slices.Collect(maps.Keys(t.callers(name))) }) {
 		if len(p.gone) != 1 || len(p.fresh) != 1 {
 			for _, name := range p.fresh {
 				doubtful[name] = true
@@ -51,11 +48,33 @@ func Renamed(profiles []Profile, arms [2]string, own []Call, baseline, candidate
 		renamed[fresh] = gone
 	}
 	maps.DeleteFunc(renamed, func(fresh, _ string) bool { return doubtful[fresh] })
+	maps.Copy(renamed, moved)
 	if gone, fresh := packagesOfOne(profiles, arms); len(gone) == 1 && len(fresh) == 1 {
 		renamed[fresh[0]] = gone[0]
 		renamed[unknown+" in "+fresh[0]] = unknown + " in " + gone[0]
 	}
 	return renamed
+}
+
+// A change is functions that one arm alone has: the baseline, or the candidate.
+type change struct{ gone, fresh []string }
+
+// changes are those of functions that one arm alone has, by keys of each.
+func (t *tree) changes(names []string, keys func(name string) []string) map[string]*change {
+	changes := map[string]*change{}
+	for _, name := range names {
+		for _, key := range keys(name) {
+			if changes[key] == nil {
+				changes[key] = new(change)
+			}
+			if c := changes[key]; t.sum(name, 0) > 0 {
+				c.gone = append(c.gone, name)
+			} else {
+				c.fresh = append(c.fresh, name)
+			}
+		}
+	}
+	return changes
 }
 
 // packagesOfOne are those that the first of two arms alone has, and those that the second alone has.
@@ -116,16 +135,15 @@ func As(profiles []Profile, candidate string, renamed map[string]string) []Profi
 		if p.Arm != candidate {
 			continue
 		}
-		list[i].Functions, list[i].Packages = slices.Clone(p.Functions), slices.Clone(p.Packages)
+		list[i].Work, list[i].Functions, list[i].Packages = slices.Clone(p.Work), slices.Clone(p.Functions), slices.Clone(p.Packages)
+		for n, w := range p.Work {
+			list[i].Work[n].Function = cmp.Or(renamed[w.Function], w.Function)
+		}
 		for n, one := range p.Packages {
-			if former, ok := renamed[one.Name]; ok {
-				list[i].Packages[n].Name = former
-			}
+			list[i].Packages[n].Name = cmp.Or(renamed[one.Name], one.Name)
 		}
 		for n, f := range p.Functions {
-			if former, ok := renamed[f.Name]; ok {
-				list[i].Functions[n].Name = former
-			}
+			list[i].Functions[n].Name = cmp.Or(renamed[f.Name], f.Name)
 		}
 	}
 	return list

@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -148,7 +149,7 @@ func TestIsOwn(t *testing.T) {
 		{symbol.Frame{Function: "handle (server.js)", Package: symbol.Compiled, File: "/app/server.js"}, true},
 		{symbol.Frame{Function: "next (express/lib/router.js)", Package: symbol.Compiled, File: "/app/node_modules/express/lib/router.js"}, false},
 		{symbol.Frame{Function: "emit (node:events)", Package: symbol.Compiled, File: "node:events"}, false},
-		{symbol.Frame{Function: "py::dumps:/usr/lib/python3.12/json/__init__.py", Package: symbol.Compiled, File: "/usr/lib/python3.12/json/__init__.py"}, false},
+		{symbol.Frame{Function: "dumps (json/__init__.py)", Package: symbol.Compiled, File: "/usr/lib/python3.12/json/__init__.py"}, false},
 		{symbol.Frame{Function: "Builtin:ArrayMap", Package: symbol.Compiled}, false},
 		{symbol.Frame{Function: "tcp_sendmsg", Package: "kernel"}, false},
 		{symbol.Frame{Package: "server"}, false},
@@ -225,6 +226,37 @@ func TestRenamed(t *testing.T) {
 	e.Trace(drawn("all 100 105\n  main.age 5 0\n  main.ageText 0 10"), nil, 0, 1, map[string]string{"main.ageText": "main.age"}, nil)
 	if r := e.Roots[0]; r.Name != "main.ageText" || r.Where("A", "B") != ", main.age in A" || e.Own[0].Name != r.Name {
 		t.Errorf("%+v, own %v", r, e.Own)
+	}
+}
+
+// Functions of a script that has another name are the same, and no page says what file they were in.
+func TestAnotherFile(t *testing.T) {
+	calls := drawn(`
+all 100 105
+  list@old.js 50 0
+    match@old.js 20 0
+    sort@old.js 5 0
+    (anonymous)@old.js:3 1 0
+  list@new.js 0 55
+    match@new.js 0 20
+    (anonymous)@new.js:3 0 1
+    trim@new.js 0 5`)
+	p := Profile{Arm: "A"}
+	for i := range calls {
+		if name, file, ok := strings.Cut(calls[i].Function, "@"); ok {
+			calls[i].Function = name + " (" + file + ")"
+			p.Functions = append(p.Functions, Function{Name: calls[i].Function, Of: Own})
+		}
+	}
+	renamed := Renamed([]Profile{p}, [2]string{"A", "B"}, calls, 0, 1)
+	want := map[string]string{"list (new.js)": "list (old.js)", "match (new.js)": "match (old.js)", "(anonymous) (new.js:3)": "(anonymous) (old.js:3)"}
+	if !maps.Equal(renamed, want) {
+		t.Errorf("%v, want %v", renamed, want)
+	}
+	e := Explanation{Own: []Row{{Name: "list (old.js)", Shift: stat.Shift{Value: 5}}}}
+	e.Trace(calls, nil, 0, 1, renamed, nil)
+	if r := e.Roots[0]; r.Name != "list (new.js)" || r.Was != "" {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -56,30 +56,35 @@ func hexadecimal(text []byte) (n uint64, ok bool) {
 // a program runs, the function, and where it stands. Source: V8, src/logging/log.cc.
 var inScript = lazyregexp.New(`^(?:JS|LazyCompile|Function|Script|Eval):[~^+*']*(.*?) ?((?:/|file:|node:).*?)(:\d+)(?::\d+)?$`)
 
+// inPython is how Python names a function in a file: py::Cart.add:/app/shop.py. Source: CPython, Python/perf_trampoline.c.
+var inPython = lazyregexp.New(`^py::(.+?):(.+)$`)
+
+// installed finds the folders of dependencies and of Python's library; what follows is how they are known.
+var installed = lazyregexp.New(`^.*/(?:node_modules|site-packages|dist-packages|lib/python[0-9.]+)/`)
+
 // scripted is such a name as one says it, handle (server.js) or, of one that has no name, (anonymous)
-// (server.js:12); of a dependency with its path. Any other name stays as it is. The file is that of V8, or as Python
-// names it, py::handle:/app/server.py; "" of others.
+// (server.js:12); of a dependency with its path. Any other name stays as it is. The file is that of V8 or Python; "" of
+// others.
 func scripted(name string) (said, file string) {
-	parts := inScript().FindStringSubmatch(name)
-	if parts == nil {
-		if python, ok := strings.CutPrefix(name, "py::"); ok {
-			_, file, _ = strings.Cut(python, ":")
-		}
-		return name, file
+	function, line := "", ""
+	if parts := inScript().FindStringSubmatch(name); parts != nil {
+		function, file, line = parts[1], parts[2], parts[3]
+	} else if parts := inPython().FindStringSubmatch(name); parts != nil {
+		function, file = parts[1], parts[2]
+	} else {
+		return name, ""
 	}
-	function, shown, line := parts[1], parts[2], parts[3]
-	if at := strings.LastIndex(shown, "/node_modules/"); at >= 0 {
-		shown = shown[at+len("/node_modules/"):]
-	} else if !strings.HasPrefix(shown, "node:") {
-		folder, base := path.Split(shown)
-		if shown = base; strings.HasPrefix(base, "index.") { // says nothing alone
+	shown := installed().ReplaceAllString(file, "")
+	if shown == file && strings.Contains(file, "/") && !strings.HasPrefix(file, "node:") {
+		folder, base := path.Split(file)
+		if shown = base; strings.HasPrefix(base, "index.") || strings.HasPrefix(base, "__") { // says nothing alone
 			shown = path.Join(path.Base(folder), base)
 		}
 	}
 	if function == "" {
-		return "(anonymous) (" + shown + line + ")", parts[2]
+		return "(anonymous) (" + shown + line + ")", file
 	}
-	return function + " (" + shown + ")", parts[2]
+	return function + " (" + shown + ")", file
 }
 
 // maxKernel is more than a function of the kernel has: what is farther from the start of

@@ -39,19 +39,23 @@ func TestPerfMap(t *testing.T) {
 
 func TestScripted(t *testing.T) {
 	for name, want := range map[string]string{
-		"JS:*addTax /tmp/fh/b.js:1:43":                        "addTax (b.js)",
-		"JS:^addTax /tmp/fh/b.js:1:43":                        "addTax (b.js)",
-		"LazyCompile:~ /srv/server.js:12:5":                   "(anonymous) (server.js:12)",
-		"JS:*finish node:internal/streams/writable:949:16":    "finish (node:internal/streams/writable)",
-		"JS:*get length /app/node_modules/a/lib/index.js:3:7": "get length (a/lib/index.js)",
-		"Script:~ file:///app/main.mjs:1:1":                   "(anonymous) (main.mjs:1)",
-		"JS:*f /srv/my app/b.js:1:43":                         "f (b.js)",
-		"JS:*list /srv/orders/index.js:1:43":                  "list (orders/index.js)",
-		"RegExp:x+y":                                          "RegExp:x+y",
-		"Builtin:ArrayMap":                                    "Builtin:ArrayMap",
-		"py::handle:/app/server.py":                           "py::handle:/app/server.py",
-		"io.netty.channel.Channel::write":                     "io.netty.channel.Channel::write",
-		"JS:":                                                 "JS:",
+		"JS:*addTax /tmp/fh/b.js:1:43":                         "addTax (b.js)",
+		"JS:^addTax /tmp/fh/b.js:1:43":                         "addTax (b.js)",
+		"LazyCompile:~ /srv/server.js:12:5":                    "(anonymous) (server.js:12)",
+		"JS:*finish node:internal/streams/writable:949:16":     "finish (node:internal/streams/writable)",
+		"JS:*get length /app/node_modules/a/lib/index.js:3:7":  "get length (a/lib/index.js)",
+		"Script:~ file:///app/main.mjs:1:1":                    "(anonymous) (main.mjs:1)",
+		"JS:*f /srv/my app/b.js:1:43":                          "f (b.js)",
+		"JS:*list /srv/orders/index.js:1:43":                   "list (orders/index.js)",
+		"RegExp:x+y":                                           "RegExp:x+y",
+		"Builtin:ArrayMap":                                     "Builtin:ArrayMap",
+		"py::handle:/app/server.py":                            "handle (server.py)",
+		"py::Cart.add.<locals>.<lambda>:/app/shop/__init__.py": "Cart.add.<locals>.<lambda> (shop/__init__.py)",
+		"py::dumps:/usr/lib/python3.12/json/__init__.py":       "dumps (json/__init__.py)",
+		"py::get:/venv/lib/python3.12/site-packages/a/b.py":    "get (a/b.py)",
+		"py::_find:<frozen importlib._bootstrap>":              "_find (<frozen importlib._bootstrap>)",
+		"io.netty.channel.Channel::write":                      "io.netty.channel.Channel::write",
+		"JS:":                                                  "JS:",
 	} {
 		if got, _ := scripted(name); got != want {
 			t.Errorf("%q is %q, want %q", name, got, want)
