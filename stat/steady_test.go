@@ -260,3 +260,20 @@ func TestMidranks(t *testing.T) {
 		t.Errorf("ties %v, want %v", ties, want)
 	}
 }
+
+// A step is one movement, a slope is one, and what stays around a level has none.
+func TestMovements(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	near := func(value, want float64) bool { return math.Abs(value-want) < want/20 }
+	if seen := Movements(series(r, 80, func(float64) float64 { return 1 }), 0.05); seen != nil {
+		t.Errorf("steady: %+v", seen)
+	}
+	step := Movements(series(r, 80, func(at float64) float64 { return 1 + math.Floor(2*at)/2 }), 0.05)
+	if len(step) != 1 || !near(step[0].At, 0.5) || !near(step[0].From, 1000) || !near(step[0].To, 1500) {
+		t.Errorf("a step from 1000 to 1500: %+v", step)
+	}
+	slope := Movements(series(r, 80, func(at float64) float64 { return 1 + at }), 0.05)
+	if len(slope) != 1 || slope[0].At != 0 || !near(slope[0].From, 1000) || !near(slope[0].To, 2000) {
+		t.Errorf("a slope from 1000 to 2000: %+v", slope)
+	}
+}
