@@ -1,6 +1,7 @@
 package metric_test
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -167,6 +168,13 @@ func TestPercentiles(t *testing.T) {
 	for name, want := range map[metric.Name]int64{"response_p50_ns": 100, "connect_max_ns": 100, "exchange_p99_ns": 0, "errors": 0} {
 		if n, ok := name.Recorded(r); n != want || ok != (want > 0) {
 			t.Errorf("%s rests on %d times, %v; want %d", name, n, ok, want)
+		}
+		middle := want / 2 // of 100 times, each a hundredth longer than the one before, half are longer than the 50th
+		if longer, of := name.Longer(r, r.Response.Quantile(0.5)); name == "response_p50_ns" && longer != middle || of != want {
+			t.Errorf("%d of %d times of %s are longer than its median, want %d", longer, of, name, middle)
+		}
+		if log, standardError, ok := name.Estimate(r); name == "response_p50_ns" && math.Abs(log-math.Log(5000)) > 0.05 || ok != (standardError > 0) {
+			t.Errorf("%s is e to the power of %v ± %v, %v", name, log, standardError, ok)
 		}
 	}
 }
