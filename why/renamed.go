@@ -7,10 +7,10 @@ import (
 )
 
 // Renamed finds the program's own functions of the second arm, the candidate, that took the place of one of the first, with
-// own calls (OwnCallsOf) of both: the only new one of its name, in another file, where the only one of that name is gone; or the only
-// new one under a caller, where it is the only one that is gone, if they call something in common or one of them calls
-// nothing. It returns the baseline's names by the candidate's, and in the same way that of
-// the program's file or package, if one alone is gone and one is new.
+// own calls (OwnCallsOf) of both: the only new one of its name, in another file, where the only one of that name is gone; or the
+// only new one under a caller, where it is the only one that is gone, if they call something in common or one of them calls
+// nothing. It returns the baseline's names by the candidate's, and in the same way that of the program's file or package, if one
+// alone is gone and one is new.
 func Renamed(profiles []Profile, arms [2]string, own []Call, baseline, candidate int) map[string]string {
 	t, isOwn := newTree(own, baseline, candidate), map[string]bool{}
 	for _, p := range profiles {
@@ -22,24 +22,23 @@ func Renamed(profiles []Profile, arms [2]string, own []Call, baseline, candidate
 		before, after := t.sum(name, 0), t.sum(name, 1)
 		return !isOwn[name] || max(before, after) < ownShare*max(t.ns(0, 0), t.ns(0, 1)) || min(before, after) > 0
 	})
-	moved := map[string]string{}
+	renamed, doubtful := map[string]string{}, map[string]bool{}
+	var rest []string
 	for _, c := range t.changes(names, func(name string) []string { return []string{withoutFile(name)} }) {
 		if len(c.gone) == 1 && len(c.fresh) == 1 {
-			moved[c.fresh[0]] = c.gone[0]
+			renamed[c.fresh[0]] = c.gone[0]
+		} else {
+			rest = slices.Concat(rest, c.gone, c.fresh)
 		}
 	}
-	names = slices.DeleteFunc(names, func(name string) bool {
-		return moved[name] != "" || slices.Contains(slices.Collect(maps.Values(moved)), name)
-	})
-	renamed, doubtful := map[string]string{}, map[string]bool{}
-	for _, p := range t.changes(names, func(name string) []string { return slices.Collect(maps.Keys(t.callers(name))) }) {
-		if len(p.gone) != 1 || len(p.fresh) != 1 {
-			for _, name := range p.fresh {
+	for _, c := range t.changes(rest, func(name string) []string { return slices.Collect(maps.Keys(t.callers(name))) }) {
+		if len(c.gone) != 1 || len(c.fresh) != 1 {
+			for _, name := range c.fresh {
 				doubtful[name] = true
 			}
 			continue
 		}
-		gone, fresh := p.gone[0], p.fresh[0]
+		gone, fresh := c.gone[0], c.fresh[0]
 		its, calls := t.callees(gone), t.callees(fresh)
 		common := slices.ContainsFunc(slices.Collect(maps.Keys(its)), func(name string) bool { return calls[name] })
 		if known, ok := renamed[fresh]; ok && known != gone || len(its) > 0 && len(calls) > 0 && !common {
@@ -48,7 +47,6 @@ func Renamed(profiles []Profile, arms [2]string, own []Call, baseline, candidate
 		renamed[fresh] = gone
 	}
 	maps.DeleteFunc(renamed, func(fresh, _ string) bool { return doubtful[fresh] })
-	maps.Copy(renamed, moved)
 	if gone, fresh := packagesOfOne(profiles, arms); len(gone) == 1 && len(fresh) == 1 {
 		renamed[fresh[0]] = gone[0]
 		renamed[unknown+" in "+fresh[0]] = unknown + " in " + gone[0]

@@ -178,19 +178,19 @@ func (t times[K]) counts(c control, keys []K) [][]stat.Counted {
 }
 
 // alike is by how much the difference in CPU time is greater than that of work relative to the control.
-func (c control) alike(cpu Row, confidence float64) Row {
-	differences := make([]float64, len(c.pairs))
+func (c control) alike(confidence float64) Row {
+	before, differences := make([]float64, len(c.pairs)), make([]float64, len(c.pairs))
 	for i, p := range c.pairs {
+		before[i] = p[0].cpu()
 		for side, sign := range []float64{-1, 1} {
 			differences[i] += sign * p[side].cpu() * (1 - c.perOp*float64(p[side].Operations)/c.ns[i][side])
 		}
 	}
-	shift, err := stat.Differences(differences, confidence)
-	if err != nil || !shift.Excludes0() {
+	r := rowOf(sameLonger, before, differences, confidence)
+	switch {
+	case !r.Excludes0():
 		return Row{}
-	}
-	r := Row{Name: sameLonger, BaselineValue: cpu.BaselineValue, CandidateValue: cpu.BaselineValue + shift.Value, Shift: shift}
-	if r.Value < 0 {
+	case r.Value < 0:
 		r.Name = sameShorter
 	}
 	return r

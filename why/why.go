@@ -194,7 +194,7 @@ func Explain(profiles []Profile, baseline, candidate string, concurrency int, co
 	rowsLevel := fifth
 	if e.CPU.Excludes0() { // it is not asked whether there is a difference, but where: a closed test
 		rowsLevel = 1 - confidence
-		e.Alike = c.alike(e.CPU, confidence)
+		e.Alike = c.alike(confidence)
 	}
 	looked := c.sampled(Profile.work, rowShare, 1-rowsLevel)
 	e.Looked = len(looked)
