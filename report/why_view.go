@@ -374,9 +374,5 @@ func (d *Document) noWhy(of *trial.Diagnosis) (said string, left failure.Failure
 	case len(of.Profiles) == 0:
 		return "Why: unknown: sampling is not possible here: " + plain.Line(strings.Join(of.Missing, "; ")), left
 	}
-	rounds := 0
-	for _, p := range of.Profiles {
-		rounds = max(rounds, p.Round)
-	}
-	return fmt.Sprintf("Why: unknown: fewer than %d of %d rounds have successful responses and CPU time of both", why.LeastRounds, rounds), left
+	return fmt.Sprintf("Why: unknown: fewer than %d rounds have successful responses and CPU time of both", why.LeastRounds), left
 }

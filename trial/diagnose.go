@@ -83,7 +83,7 @@ type Diagnosis struct {
 }
 
 // Diagnose drives the arms by the plan in interleaved blocks, as Compare does, over rounds of fresh processes
-// until why.LeastRounds are whole, or why.MostRounds done, and samples where they spend CPU time. What it
+// until why.LeastRounds are whole, or cannot be in why.MostRounds, and samples where they spend CPU time. What it
 // measures is not part of a verdict, and the diagnosis says what went wrong, and then has nothing else. The
 // error is a mistake in what was asked for, or that ctx is done.
 //
@@ -128,7 +128,7 @@ func (c *comparing) diagnose(ctx context.Context, d *Diagnosis) (*Diagnosis, err
 		return nil, err
 	}
 	rounds := &c.trials.Design.Rounds
-	for n := 1; n <= *rounds; n++ {
+	for n := 1; n <= *rounds && d.possible(c.trials, why.MostRounds-n+1); n++ {
 		if err := c.round(ctx, n); err != nil {
 			return nil, err
 		}
@@ -171,6 +171,15 @@ func (r *round) sample(ctx context.Context, l *Live, s *load.Session, plan load.
 	}
 	r.inspected = l.Inspect != nil
 	return l.sample(ctx, s, plan, &r.resolver, r.diagnosis.own)
+}
+
+// possible reports whether some candidate can have enough whole rounds at some level, with as many more as are left.
+func (d *Diagnosis) possible(t *Trials, left int) bool {
+	return slices.ContainsFunc(t.Arms[1:], func(candidate string) bool {
+		return slices.ContainsFunc(t.Design.Levels, func(level int) bool {
+			return why.Rounds(d.Profiles, t.Arms[0], candidate, level)+left >= why.LeastRounds
+		})
+	})
 }
 
 // whole reports whether nothing of a round is empty.

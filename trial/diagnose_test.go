@@ -138,7 +138,7 @@ func TestDiagnose(t *testing.T) {
 }
 
 // In some rounds B gives no right answer while it is sampled, or while it is traced: each is driven again, up to
-// 15 in all. 12 of 15 are left if 3 were empty, and 11 if 4 were, which is too few except for traces.
+// 15 in all. 12 of 15 are left if 3 were empty, and at most 11 once 4 were, which is too few except for traces.
 func TestDiagnoseDrivesEmptyRoundsAgain(t *testing.T) {
 	body := aTrace(t)
 	for _, c := range []struct {
@@ -154,7 +154,8 @@ func TestDiagnoseDrivesEmptyRoundsAgain(t *testing.T) {
 		{"three, the last of them in a further round", []int64{1, 5, 13}, false, 15, true, "round 15 of at most 15"},
 		{"one in which it is traced", []int64{3}, true, 13, true, "round 13 of at most 13"},
 		{"four in which it is traced", []int64{1, 2, 3, 4}, true, 15, true, "round 15 of at most 15"},
-		{"four", []int64{1, 2, 3, 15}, false, 15, false, "round 15 of at most 15"},
+		{"four, the last of them at the end", []int64{1, 2, 3, 15}, false, 15, false, "round 15 of at most 15"},
+		{"four, after which no others help", []int64{1, 2, 4, 5}, false, 5, false, "round 5 of at most 15"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var opened, started atomic.Int64

@@ -212,6 +212,11 @@ func Explain(profiles []Profile, baseline, candidate string, concurrency int, co
 	return e, true
 }
 
+// Rounds is how many rounds Explain can compare.
+func Rounds(profiles []Profile, baseline, candidate string, concurrency int) int {
+	return len(pairsOf(profiles, baseline, candidate, concurrency))
+}
+
 // A pair is a round of both arms: the baseline's profile and the candidate's.
 type pair [2]Profile
 
