@@ -225,27 +225,35 @@ func TestServerElsewhereDies(t *testing.T) {
 	}
 }
 
-// A server ends with its coordinator, and with its worker, which its coordinator hears.
-func TestServerElsewhereIsLeftAlone(t *testing.T) {
+func (s *fakeServer) awaitEnd(t *testing.T) {
+	t.Helper()
+	select {
+	case <-s.ended:
+	case <-time.After(testenv.Patience):
+		t.Fatal("it lives on")
+	}
+}
+
+func TestServerEndsWithItsCoordinator(t *testing.T) {
+	t.Parallel()
+	at := engine(t)
+	started, _ := offer(t, at, "a", "counter")
+	f, workers := gather(t, at, 1)
+	begin(t, f, "counter", workers)
+	f.Close()
+	(<-started).awaitEnd(t)
+	f, workers = gather(t, at, 1) // as soon as it is free
+	begin(t, f, "counter", workers)
+}
+
+func TestServerEndsWithItsWorker(t *testing.T) {
 	t.Parallel()
 	at := engine(t)
 	started, leave := offer(t, at, "a", "counter")
 	f, workers := gather(t, at, 1)
-	begin(t, f, "counter", workers)
-	f.Close()
-	ends := func(of *fakeServer) {
-		t.Helper()
-		select {
-		case <-of.ended:
-		case <-time.After(testenv.Patience):
-			t.Fatal("it lives on")
-		}
-	}
-	ends(<-started)
-	f, workers = gather(t, at, 1) // as soon as it is free
 	server := begin(t, f, "counter", workers)
 	leave()
-	ends(<-started)
+	(<-started).awaitEnd(t)
 	awaitEnd(t, server)
 	if err := server.Err(); !errors.Is(err, errGone) {
 		t.Error(err)

@@ -109,6 +109,7 @@ func TestFixedPortMistakes(t *testing.T) {
 // A server that is not ready is reported to listen at another address, with what it was
 // given of its own, unless it listens there.
 func TestAstray(t *testing.T) {
+	t.Parallel()
 	untold, silent, there := role("serve", "127.0.0.1:0", "127.0.0.1:0"), role("hang"), with(role("port"), Ready{Log: "never"})
 	untold.Addressed, silent.Addressed, there.Addressed = true, true, true
 	const alone = `; it was told its port only by PORT=\d+ in its environment, since the command has neither {{addr}} nor {{port}}`

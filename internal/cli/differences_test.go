@@ -226,6 +226,7 @@ func TestDifferences(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row, func(t *testing.T) {
+			t.Parallel()
 			if file, name, ok := strings.Cut(differentElsewhere[row], " "); ok {
 				if !bytes.Contains(testenv.Read(t, "../../"+file), []byte("func "+name+"(")) {
 					t.Errorf("%s has no %s", file, name)

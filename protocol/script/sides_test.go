@@ -71,6 +71,7 @@ func TestSideBySide(t *testing.T) {
 
 // A server that is silent costs a script what its request allows, and the script goes on; also where nobody waits for it alone.
 func TestASilentServerHasALimit(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
 		for name, flow := range map[string]string{
 			"alone":        "came.push(http.get(u + '/held', patient));",

@@ -15,6 +15,7 @@ import (
 // A server serves one connection until it ends: nine of ten virtual users get no response, those that give up after 300 ms and go on neither.
 // One that only sleeps asks for none.
 func TestVirtualUsersThatAreNotServed(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, script string
 		want         int

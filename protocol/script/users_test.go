@@ -13,6 +13,7 @@ import (
 // Rates of counters are over all of a run, and virtual users are counted from the beginning of setup to the end of
 // teardown, as in k6.
 func TestTheWholeRunIsMeasured(t *testing.T) {
+	t.Parallel()
 	path := testenv.Files(t, "flow.js", `import { sleep } from 'k6'; import exec from 'k6/execution'; import { check } from 'k6';
 		export const options = { thresholds: { iterations: ['count==2', 'rate<0.48', 'rate>0'], vus: ['min==0', 'max==2'], vus_max: ['value==2', 'min==2'] } };
 		export function setup() { sleep(1.2); }

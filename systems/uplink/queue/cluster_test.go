@@ -86,6 +86,7 @@ func slotOf(asked *redistest.Server, key string) (slot string, master int) {
 
 // Uplinks that a cluster has confirmed arrive whatever happens to it, at least once.
 func TestClusterFaults(t *testing.T) {
+	t.Parallel()
 	for _, test := range clusterFaults {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -207,6 +208,7 @@ func (c *collector) arrived(t *testing.T, n int, mayLose bool) {
 
 // A server with sentinels is one server, whose addresses need not be known; when it is lost, a replica replaces it.
 func TestSentinel(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name     string
 		fault    func(*redistest.Server)
