@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"contend/bench/internal/paired"
+	"contend/protocol"
 	"contend/why"
 )
 
 // A blindCase is a pair of servers that differ in one function, which the file does not say. Each listens at the
-// address in ADDR; in URL that is 127.0.0.1:PORT.
+// address in ADDR; in URL that is 127.0.0.1:PORT. Proto describes the method of a server without reflection.
 type blindCase struct {
 	Set, Case, Server, A, B, URL string
-	GRPC                         struct{ Method string }
+	GRPC                         struct{ Method, Proto string }
 }
 
 // A blindAnswer says in which functions: any of Acceptable is right.
@@ -84,12 +85,15 @@ func (b *bench) blind(ctx context.Context, w io.Writer) error {
 
 func (b *bench) compareBlind(ctx context.Context, c blindCase) blindResult {
 	r := blindResult{Set: c.Set, Case: c.Case, Server: c.Server}
-	url := strings.Replace(c.URL, "127.0.0.1:PORT", "{{addr}}", 1)
+	target := protocol.At(strings.Replace(c.URL, "127.0.0.1:PORT", "{{addr}}", 1))
 	if c.GRPC.Method != "" {
-		url = "grpc://{{addr}}" + c.GRPC.Method
+		target = protocol.At("grpc://{{addr}}" + c.GRPC.Method)
+	}
+	if c.GRPC.Proto != "" {
+		target = target.With("proto", c.GRPC.Proto)
 	}
 	command := func(of string) string { return "env ADDR={{addr}} " + of }
-	diagnosis, err := diagnose(ctx, url, command(c.A), command(c.B), b.callers, b.seed)
+	diagnosis, err := diagnose(ctx, target, command(c.A), command(c.B), b.callers, b.seed)
 	switch {
 	case err != nil:
 		r.Error = err.Error()

@@ -107,7 +107,7 @@ func (b *bench) compare(ctx context.Context, build builder, p pair, seed uint64)
 	if err != nil {
 		return result{}, err
 	}
-	diagnosis, err := diagnose(ctx, "http://{{addr}}"+p.path, baseline, candidate, b.callers, seed)
+	diagnosis, err := diagnose(ctx, protocol.At("http://{{addr}}"+p.path), baseline, candidate, b.callers, seed)
 	var r result
 	if err == nil {
 		r, err = resultOf(diagnosis)
@@ -121,8 +121,8 @@ func (b *bench) compare(ctx context.Context, build builder, p pair, seed uint64)
 	return r, nil
 }
 
-func diagnose(ctx context.Context, url, baseline, candidate string, callers int, seed uint64) (*trial.Diagnosis, error) {
-	e := experiment.OfSubjects(protocol.At(url), map[string]experiment.Subject{"A": {Command: baseline}, "B": {Command: candidate}})
+func diagnose(ctx context.Context, target protocol.Target, baseline, candidate string, callers int, seed uint64) (*trial.Diagnosis, error) {
+	e := experiment.OfSubjects(target, map[string]experiment.Subject{"A": {Command: baseline}, "B": {Command: candidate}})
 	p := &e.Parts[0]
 	p.Baseline, p.Plan.Timeout, p.Design.Levels, p.Design.Rounds = "A", 5*time.Second, []int{callers}, 1
 	p.Design.Seed = seed
