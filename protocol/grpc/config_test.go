@@ -131,6 +131,21 @@ func TestMistakes(t *testing.T) {
 
 func secure(c *Config) { c.URL = "grpcs" + strings.TrimPrefix(c.URL, "grpc") }
 
+// Without data a message without fields is sent, also of types whose JSON is no object.
+func TestNoData(t *testing.T) {
+	t.Parallel()
+	for input, file := range map[string]string{"StringValue": "wrappers", "Timestamp": "timestamp", "ListValue": "struct"} {
+		cfg := config(counterAt(t, nil), wire.Shared)
+		cfg.Data, cfg.ProtoFiles = nil, []string{testenv.Files(t, "counter.proto", `syntax = "proto3"; package counter; import "google/protobuf/empty.proto";
+			import "google/protobuf/`+file+`.proto";
+			service incrementCounter { rpc increment(google.protobuf.`+input+`) returns (google.protobuf.Empty); }`)}
+		outcome, err := newVU(t, open(t, cfg), 0).Do(t.Context())
+		if err != nil || outcome.Failed {
+			t.Errorf("%s: %+v, %v", input, outcome, err)
+		}
+	}
+}
+
 // Imports are found in ImportPaths, standard ones always.
 func TestImportPaths(t *testing.T) {
 	t.Parallel()

@@ -13,11 +13,14 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// encode turns protobuf JSON into the bytes of the request messages.
+// encode turns protobuf JSON into the bytes of the request messages. Nothing at all is one message without fields.
 func (m method) encode(data []byte) ([]*request, error) {
-	texts, err := splitMessages(data, isList(m.Input()))
-	if err != nil {
-		return nil, fmt.Errorf("for %s: %w", m.Input().FullName(), err)
+	texts := []json.RawMessage{nil}
+	if len(bytes.TrimSpace(data)) > 0 {
+		var err error
+		if texts, err = splitMessages(data, isList(m.Input())); err != nil {
+			return nil, fmt.Errorf("for %s: %w", m.Input().FullName(), err)
+		}
 	}
 	if len(texts) > 1 && !m.kind().clientStreams() {
 		return nil, fmt.Errorf("for %s: %d messages, but the method is %v; expected 1", m.Input().FullName(), len(texts), m.kind())
@@ -37,10 +40,13 @@ func (m method) encode(data []byte) ([]*request, error) {
 	return requests, nil
 }
 
+// encodeOne turns one message into bytes; of nothing it has no fields.
 func (m method) encodeOne(text []byte) ([]byte, error) {
 	message := dynamicpb.NewMessage(m.Input())
-	if err := (protojson.UnmarshalOptions{Resolver: m.types}).Unmarshal(text, message); err != nil {
-		return nil, fmt.Errorf("%s; its fields: %s", withoutPrefix(err), fieldNames(m.Input()))
+	if len(text) > 0 {
+		if err := (protojson.UnmarshalOptions{Resolver: m.types}).Unmarshal(text, message); err != nil {
+			return nil, fmt.Errorf("%s; its fields: %s", withoutPrefix(err), fieldNames(m.Input()))
+		}
 	}
 	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
 	if err != nil {
@@ -56,11 +62,8 @@ func isList(message protoreflect.MessageDescriptor) bool {
 }
 
 // splitMessages splits a sequence of JSON values, and arrays unless they are
-// messages themselves. Nothing at all is one message without fields.
+// messages themselves.
 func splitMessages(data []byte, arrays bool) ([]json.RawMessage, error) {
-	if len(bytes.TrimSpace(data)) == 0 {
-		return []json.RawMessage{json.RawMessage("{}")}, nil
-	}
 	var messages []json.RawMessage
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	for {

@@ -18,8 +18,6 @@ func TestSplitMessages(t *testing.T) {
 		arrays bool
 		want   string // the messages, joined by |; "" for an error
 	}{
-		{"", false, "{}"},
-		{" \n", false, "{}"},
 		{`{"a": 1}`, false, `{"a": 1}`},
 		{`{"a": 1} {"b": [2]}` + "\n{}", false, `{"a": 1}|{"b": [2]}|{}`},
 		{`[{"a": 1}, {}]`, false, `{"a": 1}|{}`},
@@ -27,6 +25,7 @@ func TestSplitMessages(t *testing.T) {
 		{`"text"`, false, `"text"`}, // the JSON form of google.protobuf.StringValue
 		{`[1, 2] [3]`, true, `[1, 2]|[3]`},
 		{`[]`, false, ""},
+		{``, false, ""},
 		{`{`, false, ""},
 		{`{} ]`, false, ""},
 		{`{"a": 1},{"b": 2}`, false, ""},
