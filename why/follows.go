@@ -25,13 +25,13 @@ type Consequence struct {
 // Trace sets the Roots, with own calls (OwnCallsOf) and all calls (CallsOf) of both arms, after profiles of the
 // candidate got other names (As), which all rows get back. Functions that are moved (MovedOf) are none by a small difference.
 func (e *Explanation) Trace(own, all []Call, baseline, candidate int, renamed map[string]string, moved []string) {
-	own = slices.Clone(own)
 	fresh := map[string]string{}
-	for i, c := range own {
+	for _, c := range own {
 		if former, ok := renamed[c.Function]; ok {
-			own[i].Function, fresh[former] = former, c.Function
+			fresh[former] = c.Function
 		}
 	}
+	own = rename(own, baseline, candidate, renamed)
 	e.Roots = Roots(unmoved(e.Own, moved), own, baseline, candidate)
 	if len(e.Roots) == 0 {
 		e.Roots = newTree(own, baseline, candidate).calling(e.Functions)

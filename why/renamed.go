@@ -7,7 +7,7 @@ import (
 )
 
 // Renamed finds the program's own functions of the second arm, the candidate, that took the place of one of the first, with
-// own calls (OwnCallsOf) of both: the only new one of its name, in another file, where the only one of that name is gone; or the
+// own calls (OwnCallsOf) of both: one without a name of its own whose line an edit above it moved; the only new one of its name, in another file, where the only one of that name is gone; or the
 // only new one under a caller, where it is the only one that is gone, if they call something in common or one of them calls
 // nothing. It returns the baseline's names by the candidate's, and in the same way that of the program's file or package, if one
 // alone is gone and one is new.
@@ -18,11 +18,13 @@ func Renamed(profiles []Profile, arms [2]string, own []Call, baseline, candidate
 			isOwn[f.Name] = isOwn[f.Name] || f.Of == Own
 		}
 	}
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(t.at)), func(name string) bool {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(t.at)), func(name string) bool { return !isOwn[name] })
+	renamed, doubtful := t.shifted(names), map[string]bool{}
+	former := slices.Collect(maps.Values(renamed))
+	names = slices.DeleteFunc(names, func(name string) bool {
 		before, after := t.sum(name, 0), t.sum(name, 1)
-		return !isOwn[name] || max(before, after) < ownShare*max(t.ns(0, 0), t.ns(0, 1)) || min(before, after) > 0
+		return max(before, after) < ownShare*max(t.ns(0, 0), t.ns(0, 1)) || min(before, after) > 0 || renamed[name] != "" || slices.Contains(former, name)
 	})
-	renamed, doubtful := map[string]string{}, map[string]bool{}
 	var rest []string
 	for _, c := range t.changes(names, func(name string) []string { return []string{withoutFile(name)} }) {
 		if len(c.gone) == 1 && len(c.fresh) == 1 {

@@ -325,3 +325,50 @@ func TestOwnCallsOf(t *testing.T) {
 		t.Errorf("of nothing: %+v", calls)
 	}
 }
+
+// An edit at line 100 added one: of functions without a name those below it have the next line, where another may have been.
+func TestShifted(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		before, after []int
+		want          map[int]int
+	}{
+		{"one", []int{50, 140}, []int{50, 141}, map[int]int{141: 140}},
+		{"several", []int{50, 140, 155, 180}, []int{50, 141, 156, 181}, map[int]int{141: 140, 156: 155, 181: 180}},
+		{"to where another was", []int{50, 140, 141, 155}, []int{50, 141, 142, 156}, map[int]int{141: 140, 142: 141, 156: 155}},
+		{"one is new, one gone", []int{50, 120, 140, 155, 180}, []int{50, 141, 156, 170, 181}, map[int]int{141: 140, 156: 155, 181: 180}},
+		{"lines were removed", []int{140, 155}, []int{130, 145}, map[int]int{130: 140, 145: 155}},
+		{"one is new", []int{50}, []int{50, 141}, nil},
+		{"unlike", []int{10, 20, 30, 40}, []int{11, 23, 37, 59}, nil},
+		{"equal", []int{50, 140}, []int{50, 140}, nil},
+	} {
+		own := []Call{{Function: "all", PerOp: []float64{100, 100}}}
+		var names []string
+		for side, lines := range [][]int{tt.before, tt.after} {
+			for _, line := range lines {
+				c := Call{Function: place{"app.js", line}.String(), Depth: 1, PerOp: make([]float64, 2)}
+				c.PerOp[side] = 5
+				own, names = append(own, c), append(names, c.Function)
+			}
+		}
+		want := map[string]string{}
+		for now, former := range tt.want {
+			want[place{"app.js", now}.String()] = place{"app.js", former}.String()
+		}
+		if got := newTree(own, 0, 1).shifted(names); !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, want)
+		}
+	}
+}
+
+// Both arms call two functions: that of line 6 in B was that of line 5 in A, where another is in line 6.
+func TestRenameSplitsCalls(t *testing.T) {
+	calls := drawn("all 100 109\n  get 100 109\n    f6 30 40\n      sum 10 19\n    f7 0 30\n    f5 40 0")
+	renamed := map[string]string{"f6": "f5", "f7": "f6"}
+	tree := newTree(rename(calls, 0, 1, renamed), 0, 1)
+	for name, want := range map[string][2]float64{"f5": {40, 40}, "f6": {30, 30}, "f7": {}, "sum": {10, 19}, "get": {100, 109}} {
+		if got := [2]float64{tree.sum(name, 0), tree.sum(name, 1)}; got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
