@@ -55,7 +55,7 @@ func TestCountsSoFar(t *testing.T) {
 					t.Fatal(err)
 				}
 				inOrder(t, told)
-				if len(told) < 3 || !last.Last || last.Measured != result.Duration || last.Completed != result.Completed {
+				if len(told) < 3 || !last.Last || last.Measured != result.Duration || last.Completed != result.Completed || last.Failed != result.Failed || result.Failed == 0 {
 					t.Errorf("told %d times, the last %+v of %v", len(told), last, result.Duration)
 				}
 				same(t, told[len(told)-1], &result.Counts)

@@ -102,6 +102,13 @@ func TestBeside(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	empty := &load.Result{Counts: load.NewCounts()}
 	known := []metric.Name{"errors", "planned", "completed", "failed", "errored", "resent", "dropped", "unfinished", "bytes_in", "bytes_out"}
+	for _, lacks := range []func(*load.Result){func(r *load.Result) { r.Ops = 0 }, func(r *load.Result) { r.Server.DiskWritten = 0 }} {
+		r := result()
+		lacks(r)
+		if x, ok := metric.Name("server_disk_written_bytes_per_op").Of(r); ok {
+			t.Errorf("%v bytes are written in each of %d operations", x, r.Ops)
+		}
+	}
 	for _, text := range metric.Names() {
 		name := metric.Name(text)
 		if _, ok := name.Of(empty); ok != slices.Contains(known, name) {

@@ -232,7 +232,8 @@ func TestForHistory(t *testing.T) {
 		t.Fatalf("%+v", all)
 	}
 	c := d.Comparisons[0]
-	if v := all[0].Values[0]; v.Variant != c.Candidate || v.Metric != string(c.Metric) || v.Experiment != "" || len(v.Rounds) != len(c.RoundLogRatios) || math.Abs(v.LogRatio-math.Log(c.Ratio)) > 1e-6 {
+	if v := all[0].Values[0]; v.Variant != c.Candidate || v.Metric != string(c.Metric) || v.Experiment != "" || len(v.Rounds) != len(c.RoundLogRatios) || math.Abs(v.LogRatio-math.Log(c.Ratio)) > 1e-6 ||
+		math.Abs(v.Low-math.Log(c.Low)) > 1e-6 || math.Abs(v.High-math.Log(c.High)) > 1e-6 || math.Abs(v.Level-c.Level) > 1e-6 {
 		t.Errorf("%+v of %+v", v, c)
 	}
 	d.Builds = []report.Build{{Arm: c.Baseline, Commit: "c0"}, {Arm: c.Candidate, Commit: "c1", Toolchain: "go1.26"}}
