@@ -18,12 +18,12 @@ func ShortName(function string) string {
 // withoutFile is the name of a function of a script without its file, handle of handle (server.js); one without a name of its
 // own has its line. Any other stays as it is.
 func withoutFile(function string) string {
-	name, file, ok := strings.Cut(function, " (")
-	switch {
-	case !ok || strings.HasPrefix(name, "<"):
+	if at, ok := placeOf(function); ok {
+		return place{"", at.line}.String()
+	}
+	name, _, ok := strings.Cut(function, " (")
+	if !ok || strings.HasPrefix(name, "<") || strings.HasPrefix(name, "(") {
 		return function
-	case strings.HasPrefix(name, "("):
-		return name + file[strings.LastIndexByte(file, ':')+1:]
 	}
 	return name
 }

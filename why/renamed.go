@@ -7,10 +7,10 @@ import (
 )
 
 // Renamed finds the program's own functions of the second arm, the candidate, that took the place of one of the first, with
-// own calls (OwnCallsOf) of both: one without a name of its own whose line an edit above it moved; the only new one of its name, in another file, where the only one of that name is gone; or the
-// only new one under a caller, where it is the only one that is gone, if they call something in common or one of them calls
-// nothing. It returns the baseline's names by the candidate's, and in the same way that of the program's file or package, if one
-// alone is gone and one is new.
+// own calls (OwnCallsOf) of both: one without a name of its own whose line an edit above it moved; the only new one of its
+// name, in another file, where the only one of that name is gone; or the only new one under a caller, where it is the only one
+// that is gone, if they call something in common or one of them calls nothing. It returns the baseline's names by the
+// candidate's, and in the same way that of the program's file or package, if one alone is gone and one is new.
 func Renamed(profiles []Profile, arms [2]string, own []Call, baseline, candidate int) map[string]string {
 	t, isOwn := newTree(own, baseline, candidate), map[string]bool{}
 	for _, p := range profiles {

@@ -339,6 +339,7 @@ func TestShifted(t *testing.T) {
 		{"one is new, one gone", []int{50, 120, 140, 155, 180}, []int{50, 141, 156, 170, 181}, map[int]int{141: 140, 156: 155, 181: 180}},
 		{"lines were removed", []int{140, 155}, []int{130, 145}, map[int]int{130: 140, 145: 155}},
 		{"one is new", []int{50}, []int{50, 141}, nil},
+		{"one is gone, as far from the next as that from the last", []int{10, 20, 30}, []int{20, 30}, nil},
 		{"unlike", []int{10, 20, 30, 40}, []int{11, 23, 37, 59}, nil},
 		{"equal", []int{50, 140}, []int{50, 140}, nil},
 	} {

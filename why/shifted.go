@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"contend/why/symbol"
 )
 
 // A place is the file and line by which a function of a script without a name of its own is called.
@@ -12,10 +14,9 @@ type place struct {
 	line int
 }
 
-const anonymous = "(anonymous) ("
-
+// placeOf is what such a name says; false: the function has another.
 func placeOf(function string) (at place, ok bool) {
-	text, ok := strings.CutPrefix(function, anonymous)
+	text, ok := strings.CutPrefix(function, symbol.Anonymous)
 	colon := strings.LastIndexByte(text, ':')
 	if !ok || colon < 0 {
 		return at, false
@@ -24,7 +25,7 @@ func placeOf(function string) (at place, ok bool) {
 	return place{text[:colon], line}, err == nil
 }
 
-func (p place) String() string { return anonymous + p.file + ":" + strconv.Itoa(p.line) + ")" }
+func (p place) String() string { return symbol.Anonymous + p.file + ":" + strconv.Itoa(p.line) + ")" }
 
 // shifted are functions without a name of their own that have another line in the candidate, as an edit above them added or
 // removed lines: the baseline's names by the candidate's. The shift is the one that explains most lines of a file which one
@@ -41,41 +42,47 @@ func (t *tree) shifted(names []string) map[string]string {
 	}
 	renamed := map[string]string{}
 	for file, before := range lines[0] {
-		after := lines[1][file]
-		by, from := shiftOf(before, after)
-		for _, line := range after {
-			if by != 0 && line >= from && slices.Contains(before, line-by) {
-				renamed[place{file, line}.String()] = place{file, line - by}.String()
-			}
+		for now, former := range shiftOf(before, lines[1][file]) {
+			renamed[place{file, now}.String()] = place{file, former}.String()
 		}
 	}
 	return renamed
 }
 
-// shiftOf is by how many lines functions moved, and from which of the candidate's on; 0: not by a number that is clear.
-func shiftOf(before, after []int) (by, from int) {
+// shiftOf are the lines of functions that moved: the baseline's by the candidate's.
+func shiftOf(before, after []int) map[int]int {
 	gone, fresh := without(before, after), without(after, before)
-	most := (len(gone) + len(fresh)) / 2
+	by, most := 0, 0
 	for _, one := range gone {
 		for _, other := range after {
-			d := other - one
-			var moved []int
+			d, pairs := other-one, 0
 			for _, line := range gone {
-				if slices.Contains(after, line+d) {
-					moved = append(moved, line+d)
-				}
+				pairs += min(1, len(movedFrom(line, d, before, after)))
 			}
-			for _, line := range fresh {
-				if slices.Contains(before, line-d) {
-					moved = append(moved, line)
-				}
-			}
-			if len(moved) > most || len(moved) == most && max(d, -d) < max(by, -by) {
-				most, by, from = len(moved), d, slices.Min(moved)
+			if 4*pairs > len(gone)+len(fresh) && (pairs > most || pairs == most && max(d, -d) < max(by, -by)) {
+				by, most = d, pairs
 			}
 		}
 	}
-	return by, from
+	moved := map[int]int{}
+	for _, line := range gone {
+		for _, to := range movedFrom(line, by, before, after) {
+			moved[to] = to - by
+		}
+	}
+	return moved
+}
+
+// movedFrom is where a function went that is gone, and those that made room for it: up to a line that was free; nil: one did not
+// go as far.
+func movedFrom(line, by int, before, after []int) (to []int) {
+	for by != 0 && slices.Contains(before, line) {
+		if line += by; !slices.Contains(after, line) {
+			return nil
+		}
+		to = append(to, line)
+	}
+	return to
 }
 
 func without(lines, others []int) []int {

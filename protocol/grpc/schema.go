@@ -132,7 +132,7 @@ func (m *Method) ServerStreams() bool { return m.of.IsStreamingServer() }
 // Kind says in words who streams: "unary", "a server stream".
 func (m *Method) Kind() string { return m.of.kind().String() }
 
-// Encode turns a message in protobuf's JSON into bytes. The error names the field and those that there are.
+// Encode turns a message in protobuf's JSON into bytes; without any JSON it has no fields. The error names the field and those that there are.
 func (m *Method) Encode(json []byte) ([]byte, error) {
 	encoded, err := m.of.encodeOne(json)
 	if err != nil {

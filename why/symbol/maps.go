@@ -62,6 +62,9 @@ var inPython = lazyregexp.New(`^py::(.+?):(.+)$`)
 // installed finds the folders of dependencies and of Python's library; what follows is how they are known.
 var installed = lazyregexp.New(`^.*/(?:node_modules|site-packages|dist-packages|lib/python[0-9.]+)/`)
 
+// Anonymous begins what a function of a script is called that has no name of its own; its file and line follow.
+const Anonymous = "(anonymous) ("
+
 // scripted is such a name as one says it, handle (server.js) or, of one that has no name, (anonymous)
 // (server.js:12); of a dependency with its path. Any other name stays as it is. The file is that of V8 or Python; "" of
 // others.
@@ -82,7 +85,7 @@ func scripted(name string) (said, file string) {
 		}
 	}
 	if function == "" {
-		return "(anonymous) (" + shown + line + ")", file
+		return Anonymous + shown + line + ")", file
 	}
 	return function + " (" + shown + ")", file
 }
