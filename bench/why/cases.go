@@ -113,11 +113,12 @@ func (b *bench) compareBlind(ctx context.Context, c blindCase) blindResult {
 	return r
 }
 
-// isAnswer reports whether a name is one of the answers; those of scripts have their file in brackets.
+// isAnswer reports whether a name is one of the answers, or of a function within it; those of scripts have their file in brackets.
 func isAnswer(name string, acceptable []string) bool {
 	bare, _, _ := strings.Cut(name, " (")
 	return slices.ContainsFunc(acceptable, func(a string) bool {
-		return name == a || bare == a || why.ShortName(name) == why.ShortName(a) || strings.HasPrefix(why.ShortName(name), why.ShortName(a)+".func")
+		return name == a || bare == a || why.ShortName(name) == why.ShortName(a) ||
+			strings.HasPrefix(why.ShortName(name), why.ShortName(a)+".func") || strings.HasPrefix(bare, a+".<locals>.")
 	})
 }
 
