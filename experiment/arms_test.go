@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"contend/finding"
+	"contend/internal/placement"
+	"contend/protocol"
 	"contend/report"
 )
 
@@ -60,5 +62,47 @@ parts:
 	}
 	if len(entry.Parts) != 1 || len(entry.Expectations) != 1 || !entry.Expectations[0].Held || len(doc.Results) != 2 {
 		t.Errorf("parts %+v, expectations %+v, %d results", entry.Parts, entry.Expectations, len(doc.Results))
+	}
+}
+
+// Variants are told by their commands, or by their URLs if two have the same command or one has none.
+func TestAlternatives(t *testing.T) {
+	served := func(subjects map[string]Subject) *Experiment {
+		e := OfSubjects(protocol.At("http://{{addr}}/"), subjects)
+		e.Parts[0].Baseline = "B"
+		e.Place(placement.Shared)
+		if e.Parts[0].Placement != placement.Shared {
+			t.Errorf("placed %q", e.Parts[0].Placement)
+		}
+		return e
+	}
+	for _, tt := range []struct {
+		subjects map[string]Subject
+		want     string
+	}{
+		{map[string]Subject{"A": {Command: "./old"}, "B": {Command: "./new"}}, "B ./new, A ./old"},
+		{map[string]Subject{"A": {Serve: "mutex"}, "B": {Command: "./new"}}, "B ./new, A contend serve mutex"},
+		{map[string]Subject{"A": {Command: "./same"}, "B": {Command: "./same"}}, "B http://{{addr}}/, A http://{{addr}}/"},
+		{map[string]Subject{"A": {Command: "./old"}, "B": {}}, "B http://{{addr}}/, A http://{{addr}}/"},
+	} {
+		var got []string
+		for _, arm := range served(tt.subjects).Alternatives() {
+			got = append(got, arm.Name+" "+arm.Does)
+		}
+		if joined := strings.Join(got, ", "); joined != tt.want {
+			t.Errorf("%q, want %q", joined, tt.want)
+		}
+	}
+}
+
+func TestCheckPprof(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://{{addr}}/debug/pprof/": "", "http://{{addr.debug}}/debug/pprof/": "", "http://localhost:6060/debug/pprof/": "",
+		"http://{{host.name}}/": "expected {{addr}}", "gopher://{{addr}}/": "expected a URL such as http://{{addr}}/debug/pprof/",
+	} {
+		err := CheckPprof(url)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", url, err, want)
+		}
 	}
 }

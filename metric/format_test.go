@@ -33,3 +33,14 @@ func TestFormats(t *testing.T) {
 		}
 	}
 }
+
+func TestExactly(t *testing.T) {
+	for name, want := range map[metric.Name]string{
+		metric.Throughput: "4,532.25/s", "response_p99_ns": "4,532.25 ns", metric.ServerCPUPerOp: "4,532.25 ns", metric.ServerRSS: "4,532.25 B",
+		"bytes_in_per_s": "4,532.25 B/s", metric.Errors: "4,532.25",
+	} {
+		if got := name.Exactly(4532.25); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

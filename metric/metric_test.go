@@ -242,3 +242,45 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+// Each histogram is one of its own, and what callers do to the tables is theirs alone.
+func TestTables(t *testing.T) {
+	counts := load.NewCounts()
+	counts.FailedService, counts.ErroredService = recorded(1), recorded(1)
+	seen := map[*hist.Histogram]string{}
+	for _, h := range metric.Histograms() {
+		of := h.Of(&counts)
+		if other, again := seen[of]; again && of != nil {
+			t.Errorf("%s is %s", h.Words, other)
+		}
+		seen[of] = h.Words
+	}
+	if seen[counts.FailedService] != "service time, failed" || seen[counts.ErroredService] != "service time, errored" {
+		t.Errorf("%v", seen)
+	}
+	metric.Histograms()[0], metric.Statistics()[0], metric.Rows()[0] = metric.Histogram{}, metric.Statistic{}, metric.Row{}
+	if metric.Histograms()[0].Of == nil || metric.Statistics()[0].Of == nil || metric.Rows()[0].Name == "" {
+		t.Error("a table was changed")
+	}
+}
+
+func TestWhatAMetricIs(t *testing.T) {
+	if got := metric.Throughput.Kind().Verdict(); got != stat.HigherIsFaster {
+		t.Errorf("throughput: %v", got)
+	}
+	for name, want := range map[metric.Name]bool{metric.ResponseP99: true, "service_p99_ns": false, metric.Throughput: false} {
+		if got := name.IsResponse(); got != want {
+			t.Errorf("%s is of response times: %v", name, got)
+		}
+	}
+	if event, ok := metric.ServerInstructions.Event(); !ok || event != perf.Instructions {
+		t.Errorf("instructions: %q, %v", event, ok)
+	}
+	if event, ok := metric.Throughput.Event(); ok {
+		t.Errorf("throughput counts %q", event)
+	}
+	var n metric.Name
+	if err := n.UnmarshalText([]byte("Throughput")); err != nil || n != metric.Throughput || n.Margin() <= 0 {
+		t.Errorf("%q, %v", n, err)
+	}
+}

@@ -50,6 +50,23 @@ func TestStored(t *testing.T) {
 	}
 }
 
+// Of the experiments those parts are named in which something was compared.
+func TestStoredExperiments(t *testing.T) {
+	stored := func() *report.Document {
+		d := document("lab")
+		d.Experiments = []report.Experiment{{ID: "queues", Title: "Queues", Parts: []report.Part{{Name: "one"}, {Name: "two"}}}, {ID: "locks", Parts: []report.Part{{Name: "one"}}}}
+		d.Add(report.Place{Experiment: "queues", Part: "two"}, verdicts(10))
+		return d
+	}
+	d := document("compare")
+	if err := d.AddStored(report.Stored{Name: "a.json", Document: stored()}, report.Stored{Name: "b.json", Document: stored()}, how()); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Experiments) != 1 || d.Experiments[0].ID != "queues" || d.Experiments[0].Status != "done" || len(d.Experiments[0].Parts) != 1 || d.Experiments[0].Parts[0].Name != "two" {
+		t.Errorf("%+v", d.Experiments)
+	}
+}
+
 func TestStoredNames(t *testing.T) {
 	one, two := closedResult("http://127.0.0.1:1/", 10, 1000), closedResult("http://127.0.0.1:2/", 10, 1000)
 	for _, tt := range []struct{ base, cand, wantBase, wantCand string }{

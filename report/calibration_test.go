@@ -205,3 +205,11 @@ func FuzzReadCalibration(f *testing.F) {
 		}
 	})
 }
+
+// The whole page says how a gate was judged.
+func TestGateInWords(t *testing.T) {
+	text := rendered(t, calibrated(gated(calibrate.Gate{Rounds: 40, Accused: 47, Replays: 2000})).Text)
+	if want := "replayed 2,000 times with whole comparisons of equal servers, at most 40 rounds together, each ending as contend compare does: 47 were SLOWER."; !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
+		t.Errorf("%q is not in\n%s", want, text)
+	}
+}

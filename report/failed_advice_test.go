@@ -1,9 +1,12 @@
 package report
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"contend/failure"
 	"contend/load"
 	"contend/report/former"
 	"contend/trial"
@@ -52,5 +55,17 @@ func TestAdviceNamesWhatAppliesToTheProtocol(t *testing.T) {
 		if got := (&Document{Command: "run"}).toFix(trial.Cell{Result: r}).Purpose; !strings.HasSuffix(got, want) {
 			t.Errorf("%s: %q, want %q at its end", target, got, want)
 		}
+	}
+}
+
+// A failure is in the document as text and as values.
+func TestFail(t *testing.T) {
+	err := fmt.Errorf("start: %w", failure.With(errors.New("not ready"), failure.Failure{Kind: failure.NotReady}))
+	var d Document
+	var e Experiment
+	d.Fail(err)
+	e.Fail(err)
+	if d.Failure != err.Error() || len(d.Failures) != 1 || e.Error != err.Error() || e.Status != "failed" || len(e.Failures) != 1 {
+		t.Errorf("%q %+v; %+v", d.Failure, d.Failures, e)
 	}
 }

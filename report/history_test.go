@@ -99,8 +99,9 @@ func TestHistoryPage(t *testing.T) {
 		if n := strings.Count(page, "<figure"); n < 1 || strings.Contains(page, "nothing was measured") {
 			t.Errorf("%s: %d pictures", name, n)
 		}
-		if strings.Contains(page, "NaN") {
-			t.Errorf("%s: NaN", name)
+		picture, text := rendered(t, h.SVG), rendered(t, h.Text)
+		if !strings.HasPrefix(picture, "<svg") || len(text) < 200 || strings.Contains(page+picture+text, "NaN") {
+			t.Errorf("%s: %.100s, %s", name, picture, text)
 		}
 	}
 	steps := rendered(t, histories()["steps"].HTML)

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"contend/errkind"
 	"contend/finding"
+	"contend/load"
 	"contend/metric"
 	"contend/report"
 	"contend/stat"
@@ -85,6 +87,70 @@ func TestSecondLineOfAComparison(t *testing.T) {
 		if _, rest, _ := strings.Cut(b, "\n"); !strings.HasPrefix(rest, strings.TrimSpace(tt.want)+"\n") {
 			t.Errorf("%s\n, want behind the first line\n%s", b, tt.want)
 		}
+	}
+}
+
+// Of several that are undecided an experiment's answer names all, and the range in which each may be.
+func TestSeveralUndecided(t *testing.T) {
+	undecided := func(candidates ...string) *report.Document {
+		d := document("lab")
+		d.Experiments = []report.Experiment{{ID: "locks", Title: "Locks", Question: "Is B faster?", Status: "done", Parts: []report.Part{{Name: "one"}}}}
+		for i, candidate := range candidates {
+			c := judged(metric.Throughput, 1.01, 0.98-float64(i)/50, 1.04, stat.Inconclusive).Comparisons[0]
+			c.Place, c.Candidate, c.Concurrency = report.Place{Experiment: "locks", Part: "one"}, candidate, 10*(1+i)
+			d.Comparisons = append(d.Comparisons, c)
+		}
+		return d
+	}
+	for _, tt := range []struct {
+		d    *report.Document
+		want string
+	}{
+		{undecided("B"), "Cannot tell yet whether B is faster than A: 1.0% faster (2.0% slower to 4.0% faster) at concurrency 10 INCONCLUSIVE"},
+		{undecided("B", "B"), "Cannot tell yet: B compared with A at concurrency 10 and 20 (4.0% slower to 4.0% faster) INCONCLUSIVE"},
+		{undecided("B", "C"), "Cannot tell yet: B at concurrency 10, C at concurrency 20 (4.0% slower to 4.0% faster) INCONCLUSIVE"},
+	} {
+		if page := strings.Join(strings.Fields(screenOf(t, tt.d)), " "); !strings.Contains(page, tt.want) {
+			t.Errorf("%q lacks %q", page, tt.want)
+		}
+	}
+}
+
+// Without a successful response the page says what came instead, and what to do.
+func TestWithoutASuccess(t *testing.T) {
+	timeouts := map[errkind.Kind]int64{errkind.Timeout: 50}
+	for _, tt := range []struct {
+		change      func(*load.Result)
+		first, next string
+	}{
+		{func(r *load.Result) { r.Planned, r.Unfinished = 0, 0 }, "No request started within the 10.0 s measured", ""},
+		{func(r *load.Result) { r.Unfinished, r.Stopped = 50, load.Interrupted }, "Interrupted before the first response", ""},
+		{func(r *load.Result) { r.Unfinished, r.Plan.Grace = 50, time.Second }, "No response within 10s (plus 1s grace)", ""},
+		{func(r *load.Result) { r.Errored = timeouts }, "Every request timed out: none of 50 responses arrived within 5s", "than the 5s of --timeout"},
+		{func(r *load.Result) { r.Errored, r.Plan.Timeout = timeouts, 0 }, "Every request timed out: none of 50 responses arrived in time", "than the script does"},
+		{func(r *load.Result) { r.Failed, r.Statuses = 50, map[int]int64{405: 50} }, "", "send a method that the server allows there (-X)"},
+		{func(r *load.Result) { r.Errored = map[errkind.Kind]int64{errkind.Reset: 50} }, "", "check the server log for why it does not respond"},
+	} {
+		r := closedResult("http://localhost:8080/", 10, 0)
+		r.Planned = 50
+		tt.change(r)
+		page := strings.Join(strings.Fields(screenOf(t, runDocument(r))), " ")
+		if !strings.HasPrefix(page, tt.first) || !strings.Contains(page, tt.next) {
+			t.Errorf("%q, want %q and then %q", page, tt.first, tt.next)
+		}
+	}
+}
+
+// The answer says what failed within flows that ran to their end.
+func TestFlowsOfWhichPartsFailed(t *testing.T) {
+	r := closedResult("shop.js", 10, 1000)
+	r.Plan.WholeFlows = true
+	times := spread(100, time.Millisecond, 2*time.Millisecond)
+	r.Requests = map[string]*load.RequestResult{"GET /": {Completed: 1500, Service: times}, "POST /order": {Completed: 450, Failed: 50, Service: times}}
+	r.Checks = []load.CheckResult{{Name: "ordered", Passed: 990, Failed: 10}}
+	page := strings.Join(strings.Fields(screenOf(t, runDocument(r))), " ")
+	if want := "p99 146 ms, 10 of 1,000 checks failed (1%), 50 of 2,000 requests failed (2.5%)"; !strings.Contains(page, want) {
+		t.Errorf("%q lacks %q", page, want)
 	}
 }
 

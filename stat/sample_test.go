@@ -152,3 +152,11 @@ func TestCoinTailMeetsItself(t *testing.T) {
 		}
 	}
 }
+
+func TestMedian(t *testing.T) {
+	for want, values := range map[float64][]float64{3: {5, 1, 3}, 2.5: {4, 1, 3, 2}, 7: {7}} {
+		if got := Median(values); got != want {
+			t.Errorf("%v: %g, want %g", values, got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -261,19 +262,37 @@ func TestMidranks(t *testing.T) {
 	}
 }
 
-// A step is one movement, a slope is one, and what stays around a level has none.
+// Of a trend and a shift that both would do the one remains that explains more; a wave that does not repeat is the shape of the
+// other. What cannot be judged does not move.
 func TestMovements(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	near := func(value, want float64) bool { return math.Abs(value-want) < want/20 }
-	if seen := Movements(series(r, 80, func(float64) float64 { return 1 }), 0.05); seen != nil {
-		t.Errorf("steady: %+v", seen)
-	}
-	step := Movements(series(r, 80, func(at float64) float64 { return 1 + math.Floor(2*at)/2 }), 0.05)
-	if len(step) != 1 || !near(step[0].At, 0.5) || !near(step[0].From, 1000) || !near(step[0].To, 1500) {
-		t.Errorf("a step from 1000 to 1500: %+v", step)
-	}
-	slope := Movements(series(r, 80, func(at float64) float64 { return 1 + at }), 0.05)
-	if len(slope) != 1 || slope[0].At != 0 || !near(slope[0].From, 1000) || !near(slope[0].To, 2000) {
-		t.Errorf("a slope from 1000 to 2000: %+v", slope)
+	for _, tt := range []struct {
+		name  string
+		n     int
+		shape func(at float64) float64
+		want  string
+	}{
+		{"flat", 60, flat, ""},
+		{"up", 200, ramp(1), "from 1000 to 2000"},
+		{"down", 60, ramp(-0.5), "from 1000 to 500"},
+		{"a step", 60, step(0.3, 0.5), "from 1000 to 1300 at 0.5"},
+		{"a step on a slope", 60, func(at float64) float64 { return ramp(0.2)(at) * step(0.2, 0.5)(at) }, "from 1100 to 1400 at 0.5"},
+		{"levels off", 200, func(at float64) float64 { return 1 - 0.4*math.Exp(-5*at) }, "from 800 to 1000 at 0.2"},
+		{"a wave", 60, wave(0.4, 5), "from 800 to 1200 every 12"},
+		{"too few", 9, ramp(1), ""},
+	} {
+		var got []string
+		for _, m := range Movements(series(rand.New(rand.NewPCG(1, 2)), tt.n, tt.shape), 0.05) {
+			text := fmt.Sprintf("from %g to %g", math.Round(m.From/100)*100, math.Round(m.To/100)*100)
+			if m.At != 0 {
+				text += fmt.Sprintf(" at %.2g", m.At)
+			}
+			if m.Period != 0 {
+				text += fmt.Sprintf(" every %.2g", m.Period)
+			}
+			got = append(got, text)
+		}
+		if joined := strings.Join(got, "; "); joined != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, joined, tt.want)
+		}
 	}
 }

@@ -111,6 +111,13 @@ func TestRankSumApproximation(t *testing.T) {
 	}
 }
 
+// With more pairs than are counted the tail is that of the normal distribution.
+func TestRankSumTailOfMany(t *testing.T) {
+	if got, want := rankSumTail(100, 101), normalRankSumTail(100, 101); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func TestUnpairedTooFewRounds(t *testing.T) {
 	tests := []struct {
 		baseline, candidate int

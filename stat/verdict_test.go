@@ -115,3 +115,13 @@ func TestAmongAgrees(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatAVerdictSays(t *testing.T) {
+	for v, want := range map[Verdict][2]bool{
+		Faster: {true, false}, Slower: {true, true}, More: {true, true}, Less: {true, false}, Equivalent: {}, Inconclusive: {}, Invalid: {}, "": {},
+	} {
+		if got := [2]bool{v.Differs(), v.Worse()}; got != want {
+			t.Errorf("%q: differs and is worse %v, want %v", v, got, want)
+		}
+	}
+}
