@@ -152,7 +152,7 @@ func (p *pair) explain(w way) (why.Explanation, error) {
 	if !ok {
 		return e, fmt.Errorf("only %d of %d rounds have CPU time of both", e.Rounds, why.LeastRounds)
 	}
-	e.Trace(why.OwnCallsOf(stacks[:], nil, math.MaxInt), nil, 0, 1, nil, nil)
+	e.Trace(why.OwnCallsOf(stacks[:], nil, math.MaxInt), nil, 0, 1, nil, why.Program{})
 	e.Rows = slices.DeleteFunc(e.Rows, func(row why.Row) bool { return row.Value <= 0 })
 	e.Rows = e.Rows[:min(mostRows, len(e.Rows))]
 	return e, nil

@@ -72,20 +72,20 @@ type Diagnosis struct {
 	Calls []why.Call `json:"calls,omitempty"`
 	// OwnCalls are the largest of the program's own functions, with those of libraries that they call.
 	OwnCalls []why.Call `json:"own_calls,omitempty"`
-	// Moved are functions whose machine code is the same in all arms, at different places.
-	Moved []string `json:"moved,omitempty"`
+	why.Program
 	// Stacks are those of each arm at each level. They are not stored.
 	Stacks []why.Stacks `json:"-"`
 
 	own             *regexp.Regexp // as in Diagnose
 	byThemselves    bool           // programs sample themselves
+	further         bool           // the least rounds named no function
 	tracedLogRatios []float64      // ln(throughput while traced ÷ throughput before)
 }
 
 // Diagnose drives the arms by the plan in interleaved blocks, as Compare does, over rounds of fresh processes
-// until why.LeastRounds are whole, or cannot be in why.MostRounds, and samples where they spend CPU time. What it
-// measures is not part of a verdict, and the diagnosis says what went wrong, and then has nothing else. The
-// error is a mistake in what was asked for, or that ctx is done.
+// until why.LeastRounds are whole, or cannot be in why.MostRounds, and samples where they spend CPU time; if that names no
+// function, over why.FurtherRounds. What it measures is not part of a verdict, and the diagnosis says what went wrong, and then
+// has nothing else. The error is a mistake in what was asked for, or that ctx is done.
 //
 // If samples cannot be taken programs in Go that can be inspected are asked for their own. Functions whose name or file
 // matches own are the programs' own, to which differences are traced back; nil: see why.NewProfile.
@@ -128,21 +128,37 @@ func (c *comparing) diagnose(ctx context.Context, d *Diagnosis) (*Diagnosis, err
 		return nil, err
 	}
 	rounds := &c.trials.Design.Rounds
-	for n := 1; n <= *rounds && d.possible(c.trials, why.MostRounds-n+1); n++ {
+	for n := 1; n <= *rounds && d.possible(c.trials, max(0, why.MostRounds-n+1)); n++ {
 		if err := c.round(ctx, n); err != nil {
 			return nil, err
 		}
-		if !d.whole(n) && *rounds < why.MostRounds {
+		switch {
+		case !d.whole(n) && *rounds < why.MostRounds:
 			*rounds++
+		case n == *rounds && n <= why.MostRounds && !d.byThemselves:
+			if d.attribute(c.trials.Arms); !d.answers(c.trials) {
+				*rounds, d.further = why.FurtherRounds, true
+			}
 		}
 	}
 	d.Elapsed = time.Since(began)
-	if stacks := d.stacks(c.trials.Arms); stacks != nil {
-		d.Calls, d.OwnCalls = why.CallsOf(stacks, mostCalls), why.OwnCallsOf(stacks, d.own, mostCalls)
-		d.Moved = why.MovedOf(stacks)
-	}
+	d.attribute(c.trials.Arms)
 	d.Overhead, d.TraceOverhead = cost(c.trials.sampledLogRatios()), cost(d.tracedLogRatios)
 	return d, nil
+}
+
+// attribute finds the calls of the arms, and what their code shows.
+func (d *Diagnosis) attribute(arms []string) {
+	if stacks := d.stacks(arms); stacks != nil {
+		d.Calls, d.OwnCalls = why.CallsOf(stacks, mostCalls), why.OwnCallsOf(stacks, d.own, mostCalls)
+		d.Program = why.ProgramOf(stacks)
+	}
+}
+
+// answers reports whether what has been sampled names functions of each candidate at each level, or says that threads wait.
+func (d *Diagnosis) answers(t *Trials) bool {
+	d.explain(t.Arms, t.Design.Levels, t.Design.Confidence)
+	return !slices.ContainsFunc(d.Explanations, func(e why.Explanation) bool { return len(e.Roots) == 0 && !e.Wait.Excludes0() })
 }
 
 // sampledPair drives one block of every arm of the order while it is sampled.
@@ -332,7 +348,7 @@ func (d *Diagnosis) explain(arms []string, levels []int, confidence float64) {
 	for _, level := range levels {
 		for i, candidate := range arms[1:] {
 			if e, ok := why.Explain(as[i+1], arms[0], candidate, level, confidence); ok {
-				e.Trace(d.OwnCalls, d.Calls, 0, i+1, renamed[i+1], d.Moved)
+				e.Trace(d.OwnCalls, d.Calls, 0, i+1, renamed[i+1], d.Program)
 				d.Explanations = append(d.Explanations, e)
 			}
 		}

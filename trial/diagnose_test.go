@@ -137,8 +137,21 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// Where the least rounds name no function, and nothing waits, there are further ones.
+func TestFurtherRounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		arms := []Arm{workingArm("A", 10*time.Millisecond, 4*time.Millisecond, new(atomic.Int64), asItIs),
+			workingArm("B", 10*time.Millisecond, 4*time.Millisecond, new(atomic.Int64), asItIs)}
+		d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design(), nil, nil)
+		if err != nil || len(d.Profiles) != 2*why.FurtherRounds {
+			t.Errorf("%d profiles, %v, want %d", len(d.Profiles), err, 2*why.FurtherRounds)
+		}
+	})
+}
+
 // In some rounds B gives no right answer while it is sampled, or while it is traced: each is driven again, up to
-// 15 in all. 12 of 15 are left if 3 were empty, and at most 11 once 4 were, which is too few except for traces.
+// 15 in all. 12 of 15 are left if 3 were empty, and at most 11 once 4 were, which is too few except for traces. B takes longer,
+// so that there are no further rounds.
 func TestDiagnoseDrivesEmptyRoundsAgain(t *testing.T) {
 	body := aTrace(t)
 	for _, c := range []struct {
@@ -159,13 +172,13 @@ func TestDiagnoseDrivesEmptyRoundsAgain(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var opened, started atomic.Int64
-			arm := func(name string, change func(*Live)) Arm {
-				return workingArm(name, 10*time.Millisecond, 4*time.Millisecond, &opened, func(l *Live) {
+			arm := func(name string, after time.Duration, change func(*Live)) Arm {
+				return workingArm(name, after, 4*time.Millisecond, &opened, func(l *Live) {
 					l.Inspect = inspected{new(snapping), body, nil, new(atomic.Int64), new(atomic.Int64)}
 					change(l)
 				})
 			}
-			b := arm("B", func(l *Live) {
+			b := arm("B", 12*time.Millisecond, func(l *Live) {
 				if !slices.Contains(c.empty, started.Add(1)) {
 					return
 				}
@@ -179,7 +192,7 @@ func TestDiagnoseDrivesEmptyRoundsAgain(t *testing.T) {
 				}
 			})
 			last := ""
-			d, err := Diagnose(t.Context(), []Arm{arm("A", asItIs), b}, load.Plan{VUs: 4}, design(), nil, func(p Progress) {
+			d, err := Diagnose(t.Context(), []Arm{arm("A", 10*time.Millisecond, asItIs), b}, load.Plan{VUs: 4}, design(), nil, func(p Progress) {
 				if last = p.Label; p.Done < 0 || p.Done > 1 {
 					t.Errorf("%s: %+v", c.name, p)
 				}

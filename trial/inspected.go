@@ -48,10 +48,10 @@ type Silent struct {
 }
 
 // inspect drives further blocks of every arm of the order at a level, in which programs tell of
-// themselves. Where one does not it is not asked again: an explanation needs all rounds. What is in this
+// themselves. Where one does not it is not asked again: an explanation needs all of the least rounds. What is in this
 // process has no address to ask.
 func (r *round) inspect(ctx context.Context, sessions []*load.Session, level int, order []int) error {
-	if r.diagnosis == nil {
+	if r.diagnosis == nil || r.diagnosis.further { // those rounds are for functions
 		return nil
 	}
 	for _, arm := range order {

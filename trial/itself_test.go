@@ -54,7 +54,7 @@ func TestDiagnoseInThisProcess(t *testing.T) {
 			}))
 		}
 		d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design(), nil, nil)
-		if err != nil || d.Failed != "" || d.Missing != nil || d.Untraced != nil || d.WithoutSnapshots != nil || len(d.Profiles) != 2*why.LeastRounds {
+		if err != nil || d.Failed != "" || d.Missing != nil || d.Untraced != nil || d.WithoutSnapshots != nil || len(d.Profiles) != 2*why.FurtherRounds {
 			t.Fatalf("%+v, %v", d, err)
 		}
 		for _, p := range d.Profiles {

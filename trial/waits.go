@@ -103,7 +103,7 @@ type places struct {
 // A process is what has been read of one, once: there are a hundred looks a second.
 type process struct {
 	maps  []perf.Map
-	calls func(instruction, pointer uint64, stack []byte) []uint64
+	calls func(symbol.Thread) []uint64
 }
 
 // add counts a thread, with the functions that its stack shows.
@@ -116,7 +116,7 @@ func (p *places) add(b subject.Blocked) {
 	}
 	var addresses []uint64
 	if b.Stack != nil && len(p.list) < mostPlaces {
-		addresses = of.calls(b.Instruction, b.Pointer, b.Stack)
+		addresses = of.calls(symbol.Thread{Instruction: b.Instruction, Pointer: b.Pointer, Stack: b.Stack})
 	}
 	key := fmt.Sprint(b.Call, b.PID, addresses)
 	i, known := p.index[key]

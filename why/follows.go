@@ -23,8 +23,9 @@ type Consequence struct {
 }
 
 // Trace sets the Roots, with own calls (OwnCallsOf) and all calls (CallsOf) of both arms, after profiles of the
-// candidate got other names (As), which all rows get back. Functions that are moved (MovedOf) are none by a small difference.
-func (e *Explanation) Trace(own, all []Call, baseline, candidate int, renamed map[string]string, moved []string) {
+// candidate got other names (As), which all rows get back. Functions that have moved are none by a small difference, and those of
+// the same code are not if a caller has changed.
+func (e *Explanation) Trace(own, all []Call, baseline, candidate int, renamed map[string]string, program Program) {
 	fresh := map[string]string{}
 	for _, c := range own {
 		if former, ok := renamed[c.Function]; ok {
@@ -32,7 +33,7 @@ func (e *Explanation) Trace(own, all []Call, baseline, candidate int, renamed ma
 		}
 	}
 	own = rename(own, baseline, candidate, renamed)
-	e.Roots = Roots(unmoved(e.Own, moved), own, baseline, candidate)
+	e.Roots = Roots(unmoved(e.Own, program.Moved), own, baseline, candidate, program.Changed)
 	if len(e.Roots) == 0 {
 		e.Roots = newTree(own, baseline, candidate).calling(e.Functions)
 	}

@@ -12,9 +12,17 @@ import (
 // functions of a server in C, of a few tight loops each, did by 37 to 45% (bench/README.md). A convention.
 const layout = 0.5
 
-// MovedOf are the functions whose machine code is the same in all arms, at different places: in a function that an arm does
-// not change a difference of up to layout is one of place.
-func MovedOf(arms [][]Stacks) []string {
+// A Program is what the machine code of arms shows of the functions that were sampled in all of them.
+type Program struct {
+	// Moved are those whose code is the same, at different places: in a function that an arm does not change a difference of
+	// up to layout is one of place.
+	Moved []string `json:"moved,omitempty"`
+	// Changed are those whose code is another.
+	Changed []string `json:"changed,omitempty"`
+}
+
+// ProgramOf compares the code of arms, which are given by their stacks at each level.
+func ProgramOf(arms [][]Stacks) (p Program) {
 	codes := make([]map[string][]symbol.Code, len(arms))
 	for arm, levels := range arms {
 		codes[arm] = map[string][]symbol.Code{}
@@ -28,20 +36,29 @@ func MovedOf(arms [][]Stacks) []string {
 			}
 		}
 	}
-	var moved []string
 	for name, first := range codes[0] {
 		places := slices.Clone(first)
-		same := true
+		same, known := true, isKnown(first)
 		for _, other := range codes[1:] {
-			same = same && (sameCode(first, other[name]) || sameCode(other[name], first))
+			same, known = same && (sameCode(first, other[name]) || sameCode(other[name], first)), known && isKnown(other[name])
 			places = append(places, other[name]...)
 		}
-		if same && slices.ContainsFunc(places, func(c symbol.Code) bool { return !slices.Contains(first, c) }) {
-			moved = append(moved, name)
+		switch {
+		case !known:
+		case !same:
+			p.Changed = append(p.Changed, name)
+		case slices.ContainsFunc(places, func(c symbol.Code) bool { return !slices.Contains(first, c) }):
+			p.Moved = append(p.Moved, name)
 		}
 	}
-	slices.Sort(moved)
-	return moved
+	slices.Sort(p.Moved)
+	slices.Sort(p.Changed)
+	return p
+}
+
+// isKnown reports whether there is code, and all of it was read.
+func isKnown(codes []symbol.Code) bool {
+	return len(codes) > 0 && !slices.ContainsFunc(codes, func(c symbol.Code) bool { return c.Digest == 0 })
 }
 
 // sameCode reports whether all code of one arm is some of the other's.

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -9,19 +10,19 @@ import (
 	"contend/why/symbol"
 )
 
-// Code is compared by its digest, and has moved if it is at another place.
-func TestMovedOf(t *testing.T) {
+// Code is compared by its digest, and has moved if it is at another place. Of what one arm alone has nothing is said.
+func TestProgramOf(t *testing.T) {
 	at := func(name string, digest, place uint64) Stack {
 		return Stack{Frames: []symbol.Frame{{Function: name, Code: symbol.Code{Digest: digest, At: place}}}}
 	}
 	arm := func(list ...Stack) []Stacks { return []Stacks{{List: list}} }
-	got := MovedOf([][]Stacks{
+	got := ProgramOf([][]Stacks{
 		arm(at("stays", 1, 10), at("moved", 2, 20), at("edited", 3, 30), at("gone", 4, 40), at("unknown", 0, 0),
 			at("inlined", 5, 50), at("inlined", 6, 60), at("inlined elsewhere", 5, 50)),
 		arm(at("stays", 1, 10), at("moved", 2, 24), at("edited", 9, 34), at("new", 4, 44), at("unknown", 0, 0),
 			at("inlined", 5, 54), at("inlined elsewhere", 6, 64)),
 	})
-	if want := []string{"inlined", "moved"}; !slices.Equal(got, want) {
+	if want := (Program{Moved: []string{"inlined", "moved"}, Changed: []string{"edited", "inlined elsewhere"}}); !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -57,7 +58,7 @@ all 1000 1070
 		{unclear, []Row{less, more}, nil, "less, more"},
 	} {
 		e := Explanation{CPU: tt.cpu, Own: slices.Clone(tt.own)}
-		e.Trace(own, nil, 0, 1, nil, tt.moved)
+		e.Trace(own, nil, 0, 1, nil, Program{Moved: tt.moved})
 		var names []string
 		for _, r := range e.Roots {
 			names = append(names, r.Name)

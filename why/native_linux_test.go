@@ -23,9 +23,10 @@ func TestNativePrograms(t *testing.T) {
 		pointer = "-fno-omit-frame-pointer "
 	)
 	cc, objcopy := testenv.Program(t, "cc"), testenv.Program(t, "objcopy")
-	callers, first := []string{"outer", "main"}, []string(nil)
-	if runtime.GOARCH == "amd64" { // where a function without a frame has on top of the stack who called it
-		callers, first = append(callers, "relay"), []string{"relay"}
+	callers, frameless := []string{"outer", "main"}, []string(nil)
+	if runtime.GOARCH == "amd64" { // where files say where the callers of functions without a frame are
+		callers = append(callers, "relay")
+		frameless = callers
 	}
 	for _, tt := range []struct {
 		flags    string // of the compiler
@@ -38,7 +39,7 @@ func TestNativePrograms(t *testing.T) {
 		{pointer + "-no-pie", "", "spin", "burn", callers},
 		{pointer + "-static", "", "spin", "burn", callers},
 		{pointer + "-static-pie", "", "spin", "burn", callers},
-		{"-fomit-frame-pointer", "", "spin", "burn", first},
+		{"-fomit-frame-pointer", "", "spin", "burn", frameless},
 		{"-s", "", "spin", "[unknown] in spin", nil},
 		{"-s -static", "", "spin", "[unknown] in spin", nil},
 		{pointer, "--redefine-sym=burn=" + red + "burn", "spin", "�[31mburn", callers},
@@ -81,6 +82,36 @@ func TestNativePrograms(t *testing.T) {
 	}
 }
 
+// What the C library does belongs to the function that called it, however the program was compiled.
+func TestCallersOfALibrary(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("callers in libraries are found on x86-64 alone")
+	}
+	cc := testenv.Program(t, "cc")
+	for _, flags := range []string{"-fomit-frame-pointer", "-fno-omit-frame-pointer", "-fomit-frame-pointer -static"} {
+		t.Run(flags, func(t *testing.T) {
+			program := filepath.Join(t.TempDir(), "format")
+			run(t, cc, append(strings.Fields("-O2 "+flags), "-o", program, "testdata/format.c")...)
+			p := spun(t, program)
+			called, own := map[string]time.Duration{}, time.Duration(0)
+			for _, s := range p.Stacks {
+				names := once(s.Frames, symbol.Frame.String)
+				if slices.ContainsFunc(s.Frames, symbol.Frame.InKernel) || !names["format"] && !names["sort"] && !names["serve"] {
+					continue
+				}
+				own += s.Time
+				for name := range names {
+					called[name] += s.Time
+				}
+			}
+			most := own * 95 / 100
+			if both := called["format"] + called["sort"]; both < most || called["sort"] < own/10 || called["serve"] < most || called["main"] < most || called["descending"] == 0 || own < time.Second/2 {
+				t.Errorf("of %v %v in format and sort, %v below serve, %v below main: %v", own, both, called["serve"], called["main"], called)
+			}
+		})
+	}
+}
+
 // Where the register of frames is used for something else, nobody is named who did not call.
 func TestWhatLooksLikeAFrame(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
@@ -109,7 +140,7 @@ func run(t *testing.T, program string, args ...string) {
 	}
 }
 
-// spun is the profile of testdata/spin.c, compiled, at its work.
+// spun is the profile of a program that works once for each byte of its input, and says so, at its work.
 func spun(t *testing.T, program string) Profile {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program)

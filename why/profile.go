@@ -2,6 +2,7 @@ package why
 
 import (
 	"cmp"
+	"encoding/binary"
 	"iter"
 	"regexp"
 	"slices"
@@ -144,8 +145,9 @@ func resolve(r *symbol.Resolver, p perf.Process, since time.Time) []Stack {
 	return stacks
 }
 
-// withCallers are the stacks of a process up to where what looks like a caller called nobody, and with the first callers of
-// functions without a frame, such as memset, or without one yet.
+// withCallers are the stacks of a process with the callers that what lies on them shows, or those by frame pointers up to where
+// what looks like a caller called nobody, and with the first callers of functions without a frame, such as memset, or without
+// one yet.
 func withCallers(r *symbol.Resolver, p perf.Process, since time.Time) []perf.Stack {
 	var returns []symbol.Return
 	index := map[symbol.Return]int{}
@@ -155,16 +157,21 @@ func withCallers(r *symbol.Resolver, p perf.Process, since time.Time) []perf.Sta
 			returns = append(returns, one)
 		}
 	}
-	for _, s := range p.Stacks {
-		for _, address := range s.User[min(1, len(s.User)):] {
+	calls, stacks := r.Calls(p.Maps, since), slices.Clone(p.Stacks)
+	for i := range stacks {
+		s := &stacks[i]
+		if len(s.User) == 0 {
+			continue
+		}
+		s.User = unwound(*s, calls)
+		for _, address := range s.User[1:] {
 			ask(symbol.Return{To: address})
 		}
-		if s.Top != 0 && len(s.User) > 0 {
-			ask(symbol.Return{To: s.Top, From: s.User[0]})
+		if top := top(*s, p.Maps); top != 0 {
+			ask(symbol.Return{To: top, From: s.User[0]})
 		}
 	}
 	called := r.Called(p.PID, p.Maps, returns, since)
-	stacks := slices.Clone(p.Stacks)
 	for i := range stacks {
 		s := &stacks[i]
 		for n, address := range s.User {
@@ -173,11 +180,38 @@ func withCallers(r *symbol.Resolver, p perf.Process, since time.Time) []perf.Sta
 				break
 			}
 		}
-		if s.Top != 0 && len(s.User) > 0 && called[index[symbol.Return{To: s.Top, From: s.User[0]}]] && (len(s.User) == 1 || s.User[1] != s.Top) {
-			s.User = slices.Insert(slices.Clone(s.User), 1, s.Top)
+		if top := top(*s, p.Maps); top != 0 && called[index[symbol.Return{To: top, From: s.User[0]}]] && (len(s.User) == 1 || s.User[1] != top) {
+			s.User = slices.Insert(slices.Clone(s.User), 1, top)
 		}
 	}
 	return stacks
+}
+
+// unwound are the addresses of a stack with the callers that calls finds, and then those after the last of them.
+func unwound(s perf.Stack, calls func(symbol.Thread) []uint64) []uint64 {
+	found := calls(symbol.Thread{Instruction: s.User[0], Frame: s.Frame, Pointer: s.Pointer, Stack: s.Memory})
+	if len(found) == 1 {
+		return s.User
+	}
+	for i := range found[1:] {
+		found[1+i]++ // where it goes on
+	}
+	if at := slices.Index(s.User, found[len(found)-1]); at > 0 {
+		found = append(found, s.User[at+1:]...)
+	}
+	return found
+}
+
+// top is the word on top of a stack, if it is the address of code; 0: it is not.
+func top(s perf.Stack, maps []perf.Map) uint64 {
+	if len(s.Memory) < 8 || len(s.User) == 0 {
+		return 0
+	}
+	word := binary.LittleEndian.Uint64(s.Memory)
+	if !slices.ContainsFunc(maps, func(m perf.Map) bool { return m.Start <= word && word < m.End }) {
+		return 0
+	}
+	return word
 }
 
 // places are addresses, each once, and what is there.

@@ -24,7 +24,7 @@ type Root struct {
 	Row // in ns of CPU time per operation, callees included
 	// Only is true for a function that one side does not call.
 	Only bool
-	// Callee is a function of a library that it calls, if the figures are those of this one; "": they are its own.
+	// Callee is a function that it calls, if the figures are those of this one; "": they are its own.
 	Callee string
 	// Was is its name in the baseline; "": the same.
 	Was string
@@ -71,9 +71,9 @@ func (e Explanation) IsRoot(function string) bool {
 }
 
 // Roots finds them among the program's own functions that clearly differ, with own calls (OwnCallsOf) of both arms: the
-// deepest under which a difference stays together, or their caller if it is only that one under which they differ. The
-// greatest difference is first.
-func Roots(differ []Row, calls []Call, baseline, candidate int) []Root {
+// deepest under which a difference stays together, or their caller if it is only that one under which they differ, or if its
+// machine code has changed and theirs has not. The greatest difference is first.
+func Roots(differ []Row, calls []Call, baseline, candidate int, changed []string) []Root {
 	t := newTree(calls, baseline, candidate)
 	rows := map[string]Row{}
 	for _, r := range differ {
@@ -99,10 +99,46 @@ func Roots(differ []Row, calls []Call, baseline, candidate int) []Root {
 	})
 	for i := range roots {
 		t.tell(&roots[i], rows)
+		t.blame(&roots[i], rows, changed)
 	}
 	roots = slices.DeleteFunc(roots, func(r Root) bool { return r.Only && t.onlyMoved(r.Name) })
 	slices.SortStableFunc(roots, func(a, b Root) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
-	return slices.CompactFunc(roots, func(a, b Root) bool { return a.Name == b.Name }) // two that one caller calls more often
+	named := map[string]bool{}
+	return slices.DeleteFunc(roots, func(r Root) bool { // two that one caller calls more often
+		again := named[r.What()]
+		named[r.What()] = true
+		return again
+	})
+}
+
+// blame makes the caller the root whose machine code has changed, of a function whose code has not, and which is called on
+// both sides: the nearest such caller, if most of the difference is under it.
+func (t *tree) blame(r *Root, rows map[string]Row, changed []string) {
+	if r.Only || slices.Contains(changed, r.Name) {
+		return
+	}
+	under := map[string]float64{}
+	for _, i := range t.at[r.Name] {
+		up := t.up[i]
+		for up > 0 && !slices.Contains(changed, t.calls[up].Function) {
+			up = t.up[up]
+		}
+		if up > 0 {
+			under[t.calls[up].Function] += t.deltaAt(i)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(under)) {
+		if under[name]/t.delta(r.Name) < within {
+			continue
+		}
+		callee := *r
+		if *r = (Root{Row: callee.Row, Callee: callee.Name}); rows[name].Name != "" {
+			*r = Root{Row: rows[name], Mostly: []string{callee.Name}}
+		}
+		r.Name = name
+		r.Callers = callee.Callers[:max(0, slices.Index(callee.Callers, name))]
+		return
+	}
 }
 
 // A tree is the calls by function.

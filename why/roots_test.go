@@ -88,34 +88,62 @@ all 100 100
 		{"a function that no stack has", "all 100 130", "main.lost", "main.lost 0"},
 		{"nothing", "all 100 100", "", ""},
 	} {
-		calls := drawn(tt.calls)
-		var differ []Row
-		for _, name := range strings.Fields(tt.differ) {
-			r := Row{Name: name}
-			tree := newTree(calls, 0, 1)
-			for _, i := range tree.at[name] {
-				r.BaselineValue += calls[i].PerOp[0]
-				r.CandidateValue += calls[i].PerOp[1]
-			}
-			r.Shift = stat.Shift{Value: r.CandidateValue - r.BaselineValue}
-			differ = append(differ, r)
+		if got := rooted(tt.calls, tt.differ); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
-		var got []string
-		for _, r := range Roots(differ, calls, 0, 1) {
-			text := fmt.Sprintf("%s %g", r.Name, r.Value)
-			if r.Only {
-				text += " only"
-			}
-			if len(r.Callers) > 0 {
-				text += " under " + strings.Join(r.Callers, " ")
-			}
-			if len(r.Mostly) > 0 {
-				text += ", mostly " + strings.Join(r.Mostly, " and ")
-			}
-			got = append(got, text)
+	}
+}
+
+// rooted are the roots of calls as drawn, as text, where the named functions clearly differ and some have other code.
+func rooted(text, names string, changed ...string) string {
+	calls := drawn(text)
+	tree := newTree(calls, 0, 1)
+	var differ []Row
+	for _, name := range strings.Fields(names) {
+		before := tree.sum(name, 0)
+		differ = append(differ, Row{Name: name, BaselineValue: before, CandidateValue: before + tree.delta(name), Shift: stat.Shift{Value: tree.delta(name)}})
+	}
+	var got []string
+	for _, r := range Roots(differ, calls, 0, 1, changed) {
+		text := fmt.Sprintf("%s %g", r.What(), r.Value)
+		if r.Only {
+			text += " only"
 		}
-		if joined := strings.Join(got, "; "); joined != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, joined, tt.want)
+		if len(r.Callers) > 0 {
+			text += " under " + strings.Join(r.Callers, " ")
+		}
+		if len(r.Mostly) > 0 {
+			text += ", mostly " + strings.Join(r.Mostly, " and ")
+		}
+		got = append(got, text)
+	}
+	return strings.Join(got, "; ")
+}
+
+// Where code shows what was edited, that is the root, and not what it calls more often, or with other data.
+func TestRootsWithOtherCode(t *testing.T) {
+	const orders = `
+all 100 130
+  serve 100 130
+    list 80 110
+      order 60 90
+        valid 20 48
+    page 20 20
+      valid 10 10`
+	for _, tt := range []struct{ name, calls, differ, changed, want string }{
+		{"both, under a caller that differs", "\nall 100 160\n  order 100 160\n    valid 10 40\n    clean 10 39", "order valid clean", "order", "order 60, mostly valid"},
+		{"nothing is known", orders, "serve valid", "", "valid 28 under serve list order"},
+		{"the function itself", orders, "serve valid", "valid order", "valid 28 under serve list order"},
+		{"its caller, which does not clearly differ", orders, "serve valid", "order", "valid called by order 28 under serve list"},
+		{"its caller", orders, "serve order valid", "order", "order 30 under serve list, mostly valid"},
+		{"the caller of its caller", orders, "serve valid", "list", "valid called by list 28 under serve"},
+		{"a caller under which it does not differ", orders, "serve valid", "page", "valid 28 under serve list order"},
+		{"another function", orders, "serve valid", "elsewhere", "valid 28 under serve list order"},
+		{"only in the candidate", "\nall 100 130\n  order 100 130\n    valid 0 30", "order valid", "order", "valid 30 only under order"},
+		{"two under one caller", "\nall 100 160\n  order 100 160\n    valid 10 40\n    clean 10 39", "valid clean", "order", "valid called by order 30; clean called by order 29"},
+	} {
+		if got := rooted(tt.calls, tt.differ, strings.Fields(tt.changed)...); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }
@@ -153,6 +181,8 @@ func TestIsOwn(t *testing.T) {
 		{symbol.Frame{Function: "Builtin:ArrayMap", Package: symbol.Compiled}, false},
 		{symbol.Frame{Function: "tcp_sendmsg", Package: "kernel"}, false},
 		{symbol.Frame{Package: "server"}, false},
+		{symbol.Frame{Function: "order_id", Package: "libshop.so", Bundled: true}, true},
+		{symbol.Frame{Function: "order_id", Package: "libshop.so.1"}, false},
 	} {
 		if got := originOf(tt.f, nil) == Own; got != tt.own {
 			t.Errorf("%+v: own %v", tt.f, got)
@@ -174,7 +204,7 @@ all 100 101
       fmt.Sprint 5 7`)
 	differ := func(name string, value float64) Row { return Row{Name: name, Shift: stat.Shift{Value: value}} }
 	e := Explanation{Functions: []Row{differ("runtime.makeslice", 4), differ("fmt.Sprint", 4), differ("bytes.growSlice", -3), differ("runtime.scanObject", 2)}}
-	e.Trace(own, nil, 0, 1, nil, nil)
+	e.Trace(own, nil, 0, 1, nil, Program{})
 	if len(e.Roots) != 1 || e.Roots[0].Name != "main.respond" || e.Roots[0].What() != "runtime.makeslice called by main.respond" || e.Roots[0].Value != 4 ||
 		strings.Join(e.Roots[0].Callers, " ") != "main.serve" {
 		t.Errorf("%+v", e.Roots)
@@ -223,7 +253,7 @@ func TestRenamed(t *testing.T) {
 		t.Errorf("none is gone, two are new: %v", files)
 	}
 	e := Explanation{Own: []Row{{Name: "main.age", Shift: stat.Shift{Value: 5}}}}
-	e.Trace(drawn("all 100 105\n  main.age 5 0\n  main.ageText 0 10"), nil, 0, 1, map[string]string{"main.ageText": "main.age"}, nil)
+	e.Trace(drawn("all 100 105\n  main.age 5 0\n  main.ageText 0 10"), nil, 0, 1, map[string]string{"main.ageText": "main.age"}, Program{})
 	if r := e.Roots[0]; r.Name != "main.ageText" || r.Where("A", "B") != ", main.age in A" || e.Own[0].Name != r.Name {
 		t.Errorf("%+v, own %v", r, e.Own)
 	}
@@ -254,7 +284,7 @@ all 100 105
 		t.Errorf("%v, want %v", renamed, want)
 	}
 	e := Explanation{Own: []Row{{Name: "list (old.js)", Shift: stat.Shift{Value: 5}}}}
-	e.Trace(calls, nil, 0, 1, renamed, nil)
+	e.Trace(calls, nil, 0, 1, renamed, Program{})
 	if r := e.Roots[0]; r.Name != "list (new.js)" || r.Was != "" {
 		t.Errorf("%+v", r)
 	}
@@ -281,7 +311,7 @@ all 100 140
 		{"no kind that follows another", []Row{{Name: "JSON", Shift: stat.Shift{Value: 10}}}, "main.copies"},
 	} {
 		e := Explanation{Rows: tt.rows, Own: []Row{{Name: "main.copies", Shift: stat.Shift{Value: 20}}}}
-		e.Trace(all, all, 0, 1, nil, nil)
+		e.Trace(all, all, 0, 1, nil, Program{})
 		got := e.Roots[0].Name
 		for _, then := range e.Roots[0].Then {
 			got += fmt.Sprintf(" then %s %g: %g of %s", then.Name, then.Value, then.Share, then.Of)

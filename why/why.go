@@ -21,6 +21,10 @@ const LeastRounds = 12
 // answer. A convention: where more than a fifth of the rounds are lost, further ones are hardly better.
 const MostRounds = 15
 
+// FurtherRounds is how many there are if the least do not name a function: three times as many samples show little more
+// than half of the difference. Of functions that differ each of the two looks may name a wrong one with half of the level.
+const FurtherRounds = 36
+
 const (
 	// certainty is how many times smaller the level of all that is named is than that of the figures: a name sends
 	// somebody to a place in the code. Of this level the length of waiting has a fifth, its places two, as ranks need
@@ -33,6 +37,8 @@ const (
 	// rowShare is the least share of either arm's CPU time for a row to be examined: the
 	// fewer rows, the smaller the differences that can be detected. A convention.
 	rowShare = 0.005
+	// looks are how often it is asked which functions differ.
+	looks = 2
 	// shownFunctions is how many functions name the work of a row.
 	shownFunctions = 3
 )
@@ -202,7 +208,7 @@ func Explain(profiles []Profile, baseline, candidate string, concurrency int, co
 	for i := range e.Rows {
 		e.Rows[i].describe(pairs)
 	}
-	own := c.sampled(Profile.own, ownShare, 1-fifth/2)
+	own := c.sampled(Profile.own, ownShare, 1-fifth/2/looks)
 	e.Own, e.OwnLooked = differing(own), len(own)
 	e.Functions = differing(c.sampled(Profile.functions, rowShare, 1-fifth/2))
 	e.Packages = withoutRepeats(differing(c.sampled(Profile.packages, rowShare, 1-fifth)))

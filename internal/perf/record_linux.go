@@ -4,16 +4,22 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"golang.org/x/sys/unix"
 )
 
 // sampleType is what the kernel is asked to write of a sample; in other records process,
 // thread and time come last.
-const sampleType = unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN | unix.PERF_SAMPLE_STACK_USER
+const sampleType = unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN |
+	unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER
 
-// stackSize is how much of the user's stack a sample has, in bytes.
-const stackSize = 8
+// userRegisters are those of x86-64 for frames and the stack, as bits (Linux, arch/x86/include/uapi/asm/perf_regs.h). The
+// first ones of other machines are for arguments: only there nobody looks at them.
+const userRegisters = 1<<6 | 1<<7
+
+// stackSize is how much of the user's stack a sample has, in bytes: printf of glibc takes half of it.
+const stackSize = 4 << 10
 
 // A record is what the kernel says happened (perf_event_open(2), "MMAP layout"). What
 // concerns other kinds of records is zero.
@@ -22,7 +28,7 @@ type record struct {
 	pid, tid int
 	time     uint64 // in ns, of CLOCK_MONOTONIC
 	chain    []byte // of a sample: where it was, and markers, of 8 bytes each
-	top      uint64 // of a sample: the word on top of the user's stack; 0: none
+	user     memory // of a sample
 	mapping  Map    // of MMAP2, without its PID
 	parent   int    // of FORK and EXIT: the parent's process
 	exec     bool   // of COMM: the process runs another program
@@ -50,6 +56,13 @@ func records(b []byte) ([]record, error) {
 	return all, nil
 }
 
+// A memory is what a sample has of its thread in user space: the register of frames, that of the stack, and what is in memory
+// from there on. The zero value is nothing.
+type memory struct {
+	frame, pointer uint64
+	stack          string
+}
+
 // A cursor reads what is left of bytes.
 type cursor struct {
 	rest  []byte
@@ -65,7 +78,7 @@ func (c *cursor) record(kind uint32, misc uint16) record {
 		if r.chain = c.chain(); len(r.chain) == 0 {
 			r.chain = append(context(misc), ip...)
 		}
-		r.top = c.top()
+		r.user = c.user()
 		return r
 	}
 	const trailer = 4 + 4 + 8 // who wrote it, and when
@@ -98,16 +111,18 @@ func (c *cursor) chain() []byte {
 	return c.take(8 * int(n))
 }
 
-// top reads what a sample has of the stack. The kernel writes how much was asked for, so many bytes, and how many of them are
-// of the stack; or 0 alone, for a thread without one.
-func (c *cursor) top() (word uint64) {
-	if len(c.rest) == 0 || c.u64() != stackSize {
-		return 0
+// user reads the registers of a sample: what kind they are, and both; or 0 alone, for a thread without them. Then the stack: how
+// much follows, so many bytes, and how many of them are of the stack; or 0 alone.
+func (c *cursor) user() (m memory) {
+	if len(c.rest) == 0 || c.u64() == 0 {
+		return memory{}
 	}
-	if word = c.u64(); c.u64() < stackSize {
-		return 0
+	m.frame, m.pointer = c.u64(), c.u64()
+	if size := c.u64(); size > 0 {
+		stack := c.take(int(min(size, math.MaxInt)))
+		m.stack = string(stack[:min(uint64(len(stack)), c.u64())])
 	}
-	return word
+	return m
 }
 
 // context is the marker of a chain for where the header says that a sample was taken.
@@ -152,8 +167,11 @@ func (c *cursor) take(n int) []byte {
 }
 
 // stack takes a chain of addresses and markers apart.
-func stack(chain string, top uint64) (s Stack) {
-	s.Top = top
+func stack(chain string, m memory) (s Stack) {
+	s.Frame, s.Pointer = m.frame, m.pointer
+	if m.stack != "" {
+		s.Memory = []byte(m.stack)
+	}
 	to := &s.User
 	for c := (cursor{rest: []byte(chain)}); len(c.rest) >= 8; {
 		address := c.u64()

@@ -53,14 +53,21 @@ var recordTests = []struct {
 	{"a sample in user space",
 		written(unix.PERF_RECORD_SAMPLE, unix.PERF_RECORD_MISC_USER, uint64(0x10), uint32(7), uint32(8), uint64(9), uint64(3), inUser, uint64(0x10), uint64(0x20)),
 		record{kind: unix.PERF_RECORD_SAMPLE, pid: 7, tid: 8, time: 9, chain: addresses(inUser, 0x10, 0x20)}},
-	{"with what is on top of the stack",
-		written(unix.PERF_RECORD_SAMPLE, unix.PERF_RECORD_MISC_USER, uint64(0x10), uint32(7), uint32(8), uint64(9), uint64(2), inUser, uint64(0x10), uint64(8), uint64(0x40), uint64(8)),
-		record{kind: unix.PERF_RECORD_SAMPLE, pid: 7, tid: 8, time: 9, chain: addresses(inUser, 0x10), top: 0x40}},
-	{"with a stack that could not be read",
-		written(unix.PERF_RECORD_SAMPLE, unix.PERF_RECORD_MISC_USER, uint64(0x10), uint32(7), uint32(8), uint64(9), uint64(2), inUser, uint64(0x10), uint64(8), uint64(0x40), uint64(0)),
-		record{kind: unix.PERF_RECORD_SAMPLE, pid: 7, tid: 8, time: 9, chain: addresses(inUser, 0x10)}},
+	{"with registers and a stack",
+		written(unix.PERF_RECORD_SAMPLE, unix.PERF_RECORD_MISC_USER, uint64(0x10), uint32(7), uint32(8), uint64(9), uint64(2), inUser, uint64(0x10),
+			uint64(2), uint64(0x90), uint64(0x80), uint64(16), "16 bytes", uint64(16)), // "16 bytes" and a 0 are 16 bytes
+		record{kind: unix.PERF_RECORD_SAMPLE, pid: 7, tid: 8, time: 9, chain: addresses(inUser, 0x10),
+			user: memory{frame: 0x90, pointer: 0x80, stack: "16 bytes\x00\x00\x00\x00\x00\x00\x00\x00"}}},
+	{"with a stack that ends sooner",
+		written(unix.PERF_RECORD_SAMPLE, unix.PERF_RECORD_MISC_USER, uint64(0x10), uint32(7), uint32(8), uint64(9), uint64(2), inUser, uint64(0x10),
+			uint64(2), uint64(0x90), uint64(0x80), uint64(16), "16 bytes", uint64(8)),
+		record{kind: unix.PERF_RECORD_SAMPLE, pid: 7, tid: 8, time: 9, chain: addresses(inUser, 0x10), user: memory{frame: 0x90, pointer: 0x80, stack: "16 bytes"}}},
+	{"with registers alone",
+		written(unix.PERF_RECORD_SAMPLE, unix.PERF_RECORD_MISC_USER, uint64(0x10), uint32(7), uint32(8), uint64(9), uint64(2), inUser, uint64(0x10),
+			uint64(2), uint64(0x90), uint64(0x80), uint64(0)),
+		record{kind: unix.PERF_RECORD_SAMPLE, pid: 7, tid: 8, time: 9, chain: addresses(inUser, 0x10), user: memory{frame: 0x90, pointer: 0x80}}},
 	{"of a thread of the kernel",
-		written(unix.PERF_RECORD_SAMPLE, unix.PERF_RECORD_MISC_KERNEL, uint64(0x10), uint32(7), uint32(8), uint64(9), uint64(2), inKernel, uint64(0x10), uint64(0)),
+		written(unix.PERF_RECORD_SAMPLE, unix.PERF_RECORD_MISC_KERNEL, uint64(0x10), uint32(7), uint32(8), uint64(9), uint64(2), inKernel, uint64(0x10), uint64(0), uint64(0)),
 		record{kind: unix.PERF_RECORD_SAMPLE, pid: 7, tid: 8, time: 9, chain: addresses(inKernel, 0x10)}},
 	{"without a chain",
 		written(unix.PERF_RECORD_SAMPLE, unix.PERF_RECORD_MISC_USER, uint64(0x10), uint32(7), uint32(8), uint64(9), uint64(0)),
@@ -167,7 +174,8 @@ func TestStack(t *testing.T) {
 		{addresses(inKernel, 1), Stack{Kernel: []uint64{1}}},
 		{addresses(), Stack{}},
 	} {
-		if got := stack(string(tt.chain), 0); !reflect.DeepEqual(got, tt.want) {
+		tt.want.Frame, tt.want.Pointer, tt.want.Memory = 5, 6, []byte("7")
+		if got := stack(string(tt.chain), memory{frame: 5, pointer: 6, stack: "7"}); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%x: %+v, want %+v", tt.chain, got, tt.want)
 		}
 	}

@@ -13,10 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ringBytes is what the kernel can write on a CPU between two rounds of reading: 250 of
-// the longest chains. Half of what a user may have of each CPU without privileges
-// (kernel.perf_event_mlock_kb, by default 512 KiB and a page). A power of two.
-const ringBytes = 256 << 10
+// What the kernel can write on a CPU between two rounds of reading, in bytes, powers of two.
+const (
+	// ringBytes is half of what a user may have of each CPU without privileges (kernel.perf_event_mlock_kb, by default
+	// 512 KiB and a page): 50 ms of samples.
+	ringBytes = 256 << 10
+	// rootBytes is for a user who may have as much as there is: on a busy machine nobody may read for so long.
+	rootBytes = 1 << 20
+)
 
 // A ring is where the kernel writes the records of one CPU. An event that never happens
 // holds it, so that it stays when those that write into it are closed.
@@ -42,7 +46,11 @@ func openRings(cpus []int, kernel bool) (rings []ring, err error) {
 		}
 		rings = append(rings, ring{cpu: cpu, fd: fd})
 	}
-	for size := ringBytes; ; size /= 2 {
+	size := ringBytes
+	if os.Geteuid() == 0 {
+		size = rootBytes
+	}
+	for ; ; size /= 2 {
 		err := mapRings(rings, size)
 		switch {
 		case err == nil:

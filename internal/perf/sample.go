@@ -66,13 +66,17 @@ type Map struct {
 //
 // The kernel keeps kernel.perf_event_max_stack of them. In user space it finds them by
 // frame pointers, which Go and some distributions keep: without them callers are missing
-// or wrong, as is the first caller of a function that has no frame, or none yet, which then
-// may be Top. In the kernel the first address is where interrupts were next allowed.
+// or wrong, as is the first caller of a function that has no frame, or none yet. Memory shows
+// them, with what files say of their stacks. In the kernel the first address is where interrupts
+// were next allowed.
 type Stack struct {
 	Kernel []uint64 // none: the thread was in user space
 	User   []uint64 // none: it has no user space
-	Top    uint64   // the word on top of the stack in user space, if it is the address of code; 0: it is not
-	Count  uint64
+	// Frame and Pointer are the registers rbp and rsp in user space, and Memory is what there was from Pointer on,
+	// up to 4 KiB. On other machines than x86-64 they mean nothing.
+	Frame, Pointer uint64
+	Memory         []byte
+	Count          uint64
 }
 
 // Sample opens a sampler of the CPU time of the threads that list returns, and of all that these

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readEvery is the time between two rounds of reading: 50 of the longest chains, a fifth
-// of a ring.
-const readEvery = 50 * time.Millisecond
+// readEvery is the time between two rounds of reading: 10 samples of 5 kB with the longest
+// chains, a fifth of a ring.
+const readEvery = 10 * time.Millisecond
 
 // A Sampler is open, and takes no samples until Start. One goroutine at a time may use
 // it, on any thread.
@@ -72,7 +72,7 @@ func (s *Sampler) openGroup(thread int) (g group, err error) {
 		}
 	}()
 	attr := softwareEvent(unix.PERF_COUNT_SW_CPU_CLOCK, s.missing == nil)
-	attr.Sample, attr.Sample_type, attr.Sample_stack_user = uint64(s.hz), sampleType, stackSize
+	attr.Sample, attr.Sample_type, attr.Sample_regs_user, attr.Sample_stack_user = uint64(s.hz), sampleType, userRegisters, stackSize
 	attr.Bits |= unix.PerfBitInherit | unix.PerfBitFreq | unix.PerfBitSampleIDAll |
 		unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask
 	for _, r := range s.rings {

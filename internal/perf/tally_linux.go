@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxStacks is how many different stacks are kept. At 1 kB each, the longest that
-	// kernels keep by default, they take 64 MB; programs seen here have some thousands.
+	// maxStacks is how many different stacks are kept, of 5 kB each at most with the longest calls that kernels keep by
+	// default: those of 64 cores at work for a second.
 	maxStacks = 1 << 16
 	// maxMaps is how many mappings of a process are kept: as many as processes may have by
 	// default (vm.max_map_count).
@@ -40,7 +40,12 @@ type image struct {
 // A place is where a sample was taken.
 type place struct {
 	chain string
-	top   uint64 // of a Stack
+	user  memory
+}
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.chain, q.chain), cmp.Compare(p.user.pointer, q.user.pointer), cmp.Compare(p.user.frame, q.user.frame),
+		cmp.Compare(p.user.stack, q.user.stack))
 }
 
 func newTally(look func(pid int) ([]Map, uint64)) *tally {
@@ -51,7 +56,7 @@ func newTally(look func(pid int) ([]Map, uint64)) *tally {
 func (t *tally) add(r record) {
 	switch r.kind {
 	case unix.PERF_RECORD_SAMPLE:
-		t.count(t.of(r.pid), r.chain, r.top)
+		t.count(t.of(r.pid), place{string(r.chain), r.user})
 	case unix.PERF_RECORD_MMAP2:
 		t.mapped(t.of(r.pid), r.mapping)
 	case unix.PERF_RECORD_COMM:
@@ -99,11 +104,8 @@ func (t *tally) exec(r record) {
 	t.begin(r.pid, nil)
 }
 
-func (t *tally) count(i *image, chain []byte, top uint64) {
-	if !slices.ContainsFunc(i.maps, func(m Map) bool { return m.Start <= top && top < m.End }) {
-		top = 0
-	}
-	if _, known := i.counts[place{string(chain), top}]; !known {
+func (t *tally) count(i *image, at place) {
+	if _, known := i.counts[at]; !known {
 		if t.stacks == t.maxStacks {
 			t.samples.Dropped++
 			return
@@ -114,7 +116,7 @@ func (t *tally) count(i *image, chain []byte, top uint64) {
 		i.counts = map[place]uint64{}
 		t.sampled = append(t.sampled, i)
 	}
-	i.counts[place{string(chain), top}]++
+	i.counts[at]++
 }
 
 // mapped adds a mapping. Where another file lay, the addresses change their meaning, so
@@ -172,8 +174,8 @@ func (t *tally) result() *Samples {
 		for n := range p.Maps {
 			p.Maps[n].PID = i.pid
 		}
-		for _, at := range slices.SortedFunc(maps.Keys(i.counts), func(a, b place) int { return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(a.top, b.top)) }) {
-			found := stack(at.chain, at.top)
+		for _, at := range slices.SortedFunc(maps.Keys(i.counts), place.compare) {
+			found := stack(at.chain, at.user)
 			found.Count = i.counts[at]
 			p.Stacks = append(p.Stacks, found)
 		}

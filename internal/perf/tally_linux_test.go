@@ -131,15 +131,19 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// What is on top of the stack tells stacks apart if it is code.
-func TestTopOfTheStack(t *testing.T) {
-	tally := newTally(func(int) ([]Map, uint64) { return []Map{file(1, 1, 0x1000, 0x2000)}, 100 })
-	for _, top := range []uint64{0x1800, 5, 6, 0x2000, 0x1900, 0x1800} {
+// Samples at the same address with other registers or another stack count each by themselves.
+func TestStacksInMemory(t *testing.T) {
+	tally := newTally(func(int) ([]Map, uint64) { return nil, 100 })
+	for _, m := range []memory{{1, 2, "a"}, {1, 2, "b"}, {1, 3, "a"}, {4, 2, "a"}, {1, 2, "b"}} {
 		r := sampled(1, 0x1001)
-		r.top = top
+		r.user = m
 		tally.add(r)
 	}
-	want := []Stack{{User: []uint64{0x1001}, Count: 3}, {User: []uint64{0x1001}, Top: 0x1800, Count: 2}, {User: []uint64{0x1001}, Top: 0x1900, Count: 1}}
+	at := []uint64{0x1001}
+	want := []Stack{
+		{User: at, Frame: 1, Pointer: 2, Memory: []byte("b"), Count: 2}, {User: at, Frame: 1, Pointer: 2, Memory: []byte("a"), Count: 1},
+		{User: at, Frame: 4, Pointer: 2, Memory: []byte("a"), Count: 1}, {User: at, Frame: 1, Pointer: 3, Memory: []byte("a"), Count: 1},
+	}
 	if got := tally.result().Processes[0].Stacks; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

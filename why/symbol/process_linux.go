@@ -79,6 +79,12 @@ func openIf(name string, stat func(string) (os.FileInfo, error),
 	return f, nil
 }
 
+// programOf is the path of the program that a process runs, as the process sees it; "": it is not known.
+func programOf(pid int) string {
+	program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)) // "" if it has ended
+	return program
+}
+
 // openDebug opens the debug file with a build ID, the process's own or ours.
 func openDebug(pid int, id string) (*os.File, error) {
 	name := "/usr/lib/debug/.build-id/" + id[:2] + "/" + id[2:] + ".debug"

@@ -130,7 +130,7 @@ func (c child) waitsInMain() bool {
 		r := new(Resolver)
 		memory := make([]byte, 8<<10)
 		n, _ := unix.ProcessVMReadv(c.Process.Pid, []unix.Iovec{{Base: &memory[0], Len: uint64(len(memory))}}, []unix.RemoteIovec{{Base: uintptr(pointer), Len: len(memory)}}, 0)
-		addresses := r.Calls(c.maps, time.Time{})(instruction, pointer, memory[:max(0, n)])
+		addresses := r.Calls(c.maps, time.Time{})(Thread{Instruction: instruction, Pointer: pointer, Stack: memory[:max(0, n)]})
 		return slices.ContainsFunc(slices.Concat(r.Frames(c.Process.Pid, c.maps, addresses, time.Time{})...), func(f Frame) bool { return f.Function == "main.main" })
 	})
 }

@@ -27,6 +27,7 @@ import (
 	"cmp"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,7 @@ type Frame struct {
 	Function string // with its package, namespace or module; [plt]: a jump into another library; empty: unknown
 	Package  string // of Go, the path of the package; else the file's name, [vdso], [jit], kernel or kernel/ and its module; empty: unknown
 	File     string // the source file, of Go and of scripts
+	Bundled  bool   // it is of a library that came with the program, as far as its folder shows
 	Line     int    // in File, from 1; 0: unknown
 	// Code is that of the function whose code holds the address, also of one that is inlined there.
 	Code Code
@@ -95,7 +97,7 @@ type mappedFile struct {
 func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64, since time.Time) [][]Frame {
 	var compiled *names // what the process compiled itself, read when first needed
 	mapped := lay(len(maps), func(i int) (start, end uint64) { return maps[i].Start, maps[i].End })
-	shown := map[mappedFile]*module{}
+	shown, program := map[mappedFile]*module{}, programOf(pid)
 	frames := make([][]Frame, len(addresses))
 	for i, addr := range addresses {
 		if at, ok := mapped.top(addr); ok && maps[at].Path != "" {
@@ -104,7 +106,7 @@ func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64, since ti
 				frames[i] = []Frame{{Function: m.Path, Package: m.Path}}
 				continue
 			}
-			frames[i] = []Frame{{Package: fileName(m.Path)}}
+			frames[i] = []Frame{{Package: fileName(m.Path), Bundled: isBundled(m.Path, program)}}
 			if f := r.module(m, shown, since); f.isCode() {
 				frames[i] = f.frames(addr-m.Start+m.Offset, frames[i][0])
 				continue
@@ -160,6 +162,26 @@ func (r *Resolver) openOlder(m perf.Map, since time.Time) (*os.File, error) {
 		return nil, os.ErrNotExist
 	}
 	return f, nil
+}
+
+// system are folders with libraries of many programs (Filesystem Hierarchy Standard 3.0; Nix, Snap and Guix have their own).
+var system = []string{"/usr/", "/lib/", "/lib64/", "/opt/", "/nix/", "/snap/", "/gnu/"}
+
+// isBundled reports whether a mapping is of a library that came with a program: it lies in its folder or below that, or in none
+// of the system. What an interpreter maps did not come with the program that it runs. "": the program is not known.
+func isBundled(mapped, program string) bool {
+	isBelow := func(folder string) bool { return strings.HasPrefix(mapped, folder) }
+	folder := path.Dir(program)
+	return program != "" && strings.Contains(path.Base(mapped), ".so") && !IsInterpreter(path.Base(program)) &&
+		(folder != "/" && isBelow(folder+"/") || !slices.ContainsFunc(system, isBelow))
+}
+
+// interpreters are programs whose own functions are not those of the programs that they run.
+var interpreters = []string{"node", "python", "java", "ruby", "php", "perl", "bun", "deno", "dotnet", "beam.smp"}
+
+// IsInterpreter reports whether a file's name is that of an interpreter.
+func IsInterpreter(file string) bool {
+	return slices.ContainsFunc(interpreters, func(name string) bool { return strings.HasPrefix(file, name) })
 }
 
 // fileName is the last element of a mapping's path.

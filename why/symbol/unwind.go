@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/go-delve/delve/pkg/dwarf/frame"
@@ -21,23 +22,48 @@ const (
 	stackPointer = 7
 )
 
-// Calls returns a function that finds where a thread of a process is in user space, and the calls that led there, the
-// innermost first, by what files say of their stacks (.eh_frame, in Go .debug_frame). The thread waits in the kernel, with an
-// instruction and a stack pointer as proc_pid_syscall(5) has them and a stack that begins there. Its other registers are not
-// known: calls end at a function whose frame is found by one of these. On other machines than x86-64 there are none. What Frames
-// says of processes and maps holds here, too, and the addresses are as it wants them.
-func (r *Resolver) Calls(maps []perf.Map, since time.Time) func(instruction, pointer uint64, stack []byte) []uint64 {
-	find := r.finder(maps, since)
-	return func(instruction, pointer uint64, stack []byte) []uint64 {
-		addresses := []uint64{instruction}
-		u := unwinder{begin: pointer, memory: stack, stack: pointer}
-		for runtime.GOARCH == "amd64" {
-			m, virtual := find(addresses[len(addresses)-1])
-			if m == nil {
-				break
+// A Thread is what is known of one: the address of an instruction, the registers of frames (0: not known) and of the stack,
+// all in user space, and what there is on the stack from there on.
+type Thread struct {
+	Instruction, Frame, Pointer uint64
+	Stack                       []byte
+}
+
+// Calls returns a function that finds where a thread of a process is, and the calls that led there, the innermost first. They are
+// found by what files say of their stacks (.eh_frame, in Go .debug_frame), and by the register of frames in code that was
+// compiled while the program ran. They end with the stack, at a function whose frame is found by another register, and at one
+// of Go if the register of frames was known at the instruction: Go keeps it, and changes stacks, so that it says more. On other
+// machines than x86-64 there are none. What Frames says of processes and maps holds here, too, and the addresses are as it wants
+// them. One goroutine at a time may call the function.
+func (r *Resolver) Calls(maps []perf.Map, since time.Time) func(Thread) []uint64 {
+	type place struct {
+		in    *module
+		rules *frame.FrameContext // nil: not known
+	}
+	find, known := r.finder(maps, since), map[uint64]place{}
+	at := func(address uint64) place {
+		p, ok := known[address]
+		if !ok {
+			var virtual uint64
+			if p.in, virtual = find(address); p.in != nil {
+				p.rules = rulesAt(p.in.unwound, virtual)
 			}
-			goesOn := u.leave(m.unwound, virtual)
-			if goesOn == 0 {
+			known[address] = p
+		}
+		return p
+	}
+	return func(t Thread) []uint64 {
+		addresses := []uint64{t.Instruction}
+		u := unwinder{begin: t.Pointer, memory: t.Stack, stack: t.Pointer, frame: t.Frame}
+		for runtime.GOARCH == "amd64" {
+			p, goesOn := at(addresses[len(addresses)-1]), uint64(0)
+			switch {
+			case p.in == nil:
+				goesOn = u.leaveCompiled()
+			case p.rules != nil && (p.in.golang == nil || t.Frame == 0):
+				goesOn = u.leave(p.rules)
+			}
+			if goesOn == 0 || !slices.ContainsFunc(maps, func(m perf.Map) bool { return m.Start < goesOn && goesOn <= m.End }) {
 				break
 			}
 			addresses = append(addresses, goesOn-1)
@@ -71,10 +97,9 @@ type unwinder struct {
 	frame  uint64 // 0: not known
 }
 
-// leave goes to the caller of the function at an address, and returns where that goes on; 0: it is not known.
-func (u *unwinder) leave(entries frame.FrameDescriptionEntries, address uint64) uint64 {
-	rules := rulesAt(entries, address)
-	if rules == nil || rules.CFA.Rule != frame.RuleCFA {
+// leave goes to the caller of a function by its rules, and returns where that goes on; 0: it is not known.
+func (u *unwinder) leave(rules *frame.FrameContext) uint64 {
+	if rules.CFA.Rule != frame.RuleCFA {
 		return 0
 	}
 	base := u.stack
@@ -97,6 +122,16 @@ func (u *unwinder) leave(entries frame.FrameDescriptionEntries, address uint64) 
 		return 0 // the outermost
 	}
 	return u.word(base + uint64(goesOn.Offset))
+}
+
+// leaveCompiled goes to the caller of a function that is in no file, as leave does, if it keeps a frame pointer.
+func (u *unwinder) leaveCompiled() uint64 {
+	at := u.frame
+	if at < u.stack {
+		return 0
+	}
+	u.frame, u.stack = u.word(at), at+16
+	return u.word(at + 8)
 }
 
 // word reads from memory; 0: it is not known.

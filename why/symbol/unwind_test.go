@@ -59,3 +59,48 @@ func TestRulesAt(t *testing.T) {
 		}
 	}
 }
+
+// A function that was compiled while the program ran keeps a frame: the register points to that of its caller, after which it
+// goes on. A frame that lies before the stack, or behind what is known of it, has none.
+func TestLeaveCompiled(t *testing.T) {
+	stack := make([]byte, 64)
+	binary.LittleEndian.PutUint64(stack[16:], 0x1030)
+	binary.LittleEndian.PutUint64(stack[24:], 0x7777)
+	for _, tt := range []struct {
+		frame uint64
+		want  unwinder
+		at    uint64
+	}{
+		{0x1010, unwinder{stack: 0x1020, frame: 0x1030}, 0x7777},
+		{0xff0, unwinder{stack: 0x1000, frame: 0xff0}, 0},
+		{0x1040, unwinder{stack: 0x1050}, 0},
+		{0, unwinder{stack: 0x1000}, 0},
+	} {
+		u := unwinder{begin: 0x1000, memory: stack, stack: 0x1000, frame: tt.frame}
+		if at := u.leaveCompiled(); at != tt.at || u.stack != tt.want.stack || u.frame != tt.want.frame {
+			t.Errorf("from the frame at %#x to %#x with %#x and %#x, want %#x with %#x and %#x", tt.frame, at, u.stack, u.frame, tt.at, tt.want.stack, tt.want.frame)
+		}
+	}
+}
+
+func TestIsBundled(t *testing.T) {
+	for _, tt := range []struct {
+		mapped, program string
+		want            bool
+	}{
+		{"/opt/shop/libshop.so", "/opt/shop/server", true},
+		{"/opt/shop/lib/libshop.so.1", "/opt/shop/server", true},
+		{"/opt/shop/server", "/opt/shop/server", false}, // the program itself
+		{"/opt/shop2/libshop.so", "/opt/shop/server", false},
+		{"/home/u/shop/build/libshop.so", "/home/u/shop/bin/server", true},
+		{"/home/u/conda/lib/libssl.so.3", "/home/u/conda/bin/python3.14", false},
+		{"/usr/lib/libc.so.6", "/home/u/shop/server", false},
+		{"/lib/libc.so.6", "/server", false},
+		{"/libshop.so", "/server", true},
+		{"/home/u/shop/libshop.so", "", false},
+	} {
+		if got := isBundled(tt.mapped, tt.program); got != tt.want {
+			t.Errorf("%s of %q: %v", tt.mapped, tt.program, got)
+		}
+	}
+}
