@@ -31,10 +31,11 @@ func Counts(counts [][]Counted, confidence float64) ([]Shift, error) {
 		return nil, err
 	}
 	rounds := len(counts[0])
-	freedom := float64(rounds - 1)
+	freedom := -1.0
 	all := make([]varying, len(counts))
 	for i, count := range counts {
 		all[i] = vary(count)
+		freedom += all[i].rounds / float64(len(counts))
 	}
 	expected := expectedFactors(all)
 	ratios := make([]float64, len(all))
@@ -69,23 +70,27 @@ func checkCounts(counts [][]Counted) error {
 }
 
 // varying is a count over rounds: the weighted mean of its differences, the variance that counting gives that mean, the
-// factor by which rounds vary more than counting explains, and what that factor grows by if each side varies by its
-// own size: its square, twice, in units of Variance.
-type varying struct{ mean, variance, factor, grows float64 }
+// factor by which rounds vary more than counting explains, what that factor grows by if each side varies by its
+// own size: its square, twice, in units of Variance; and how many rounds of equal weight are worth as much (Kish 1965, Survey
+// Sampling, 11.7). A round with a smaller variance has a larger factor if it varies by its size, and as much more weight, so
+// that the factor is weighted, too.
+type varying struct{ mean, variance, factor, grows, rounds float64 }
 
 func vary(count []Counted) (v varying) {
-	weights, level := 0.0, 0.0
+	weights, squares, level := 0.0, 0.0, 0.0
 	for _, c := range count {
 		v.mean += (c.Candidate - c.Baseline) / c.Variance
 		weights += 1 / c.Variance
+		squares += 1 / c.Variance / c.Variance
 	}
 	v.mean /= weights
+	v.rounds = max(weights*weights/squares, 1+1e-9)
 	for _, c := range count {
 		off := c.Candidate - c.Baseline - v.mean
-		v.factor += off * off / c.Variance / float64(len(count)-1)
+		v.factor += off * off / c.Variance / c.Variance / weights * v.rounds / (v.rounds - 1)
 		level += (c.Candidate + c.Baseline) / 2 / float64(len(count))
 	}
-	v.variance, v.grows = 1/weights, 2*level*level*weights/float64(len(count))
+	v.variance, v.grows = 1/weights, 2*level*level*squares/weights
 	return v
 }
 

@@ -186,7 +186,7 @@ func (r *round) sample(ctx context.Context, l *Live, s *load.Session, plan load.
 		return l.profileItself(ctx, s, plan, r.diagnosis.own)
 	}
 	r.inspected = l.Inspect != nil
-	return l.sample(ctx, s, plan, &r.resolver, r.diagnosis.own)
+	return l.sample(ctx, s, plan, &r.resolver, r.diagnosis)
 }
 
 // possible reports whether some candidate can have enough whole rounds at some level, with as many more as are left.
@@ -263,8 +263,8 @@ func (d *Diagnosis) StacksOf(arm string) []why.Stacks {
 	return levels
 }
 
-// sample drives the live arm by the plan while it is sampled.
-func (l *Live) sample(ctx context.Context, s *load.Session, plan load.Plan, resolver *symbol.Resolver, own *regexp.Regexp) (cell Cell, p why.Profile, err error) {
+// sample drives the live arm by the plan while it is sampled, in further rounds more often where its sampler can.
+func (l *Live) sample(ctx context.Context, s *load.Session, plan load.Plan, resolver *symbol.Resolver, d *Diagnosis) (cell Cell, p why.Profile, err error) {
 	if l.profiler == nil {
 		if l.Profile == nil && l.isLocal() {
 			l.Profile = func() (Profiler, error) { return newProfiler(perf.SampleOwn()) }
@@ -275,6 +275,9 @@ func (l *Live) sample(ctx context.Context, s *load.Session, plan load.Plan, reso
 		profiler, err := l.Profile()
 		if err != nil {
 			return Cell{}, p, errors.Join(l.died(1), err)
+		}
+		if more, ok := profiler.(interface{ Often() error }); ok && d.further {
+			_ = more.Often() // what it refuses, it does as usual
 		}
 		l.profiler = profiler
 	}
@@ -298,13 +301,13 @@ func (l *Live) sample(ctx context.Context, s *load.Session, plan load.Plan, reso
 			Reason: "its CPU time was not read to the end: a process of the server ended or began meanwhile"}))
 	}
 	used, window := after.Sub(before), l.usage(cell)
-	p = why.NewProfile(samples, used.CPU, seconds(window.CPUSec), cell.Ops, own)
+	p = why.NewProfile(samples, used.CPU, seconds(window.CPUSec), cell.Ops, d.own)
 	p.OffCPU = offCPU(used, window, waits)
 	if plan.Pacer == nil {
 		p.Response = time.Duration(cell.Response.Count()) * cell.Response.Mean()
 	}
 	for _, b := range waits.Blocked {
-		p.AddBlocked(b.Call, b.Frames, time.Duration(b.Threads*float64(cell.Duration)), own)
+		p.AddBlocked(b.Call, b.Frames, time.Duration(b.Threads*float64(cell.Duration)), d.own)
 	}
 	return cell, p, nil
 }

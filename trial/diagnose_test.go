@@ -269,7 +269,7 @@ func TestDiagnoseAtARate(t *testing.T) {
 			operations int64
 			known      bool
 		}{{nil, 4 * 80, true}, {pace.Constant(500), 50, false}} { // in 1.25 ms each, or as many as are due
-			_, p, err := live.sample(t.Context(), session, load.Plan{VUs: 4, Pacer: c.pacer, Duration: 100 * time.Millisecond}, new(symbol.Resolver), nil)
+			_, p, err := live.sample(t.Context(), session, load.Plan{VUs: 4, Pacer: c.pacer, Duration: 100 * time.Millisecond}, new(symbol.Resolver), new(Diagnosis))
 			if err != nil || p.Operations < c.operations-4 || p.Operations > c.operations || (p.Response > 0) != c.known {
 				t.Errorf("%v: %+v, %v; want %d operations", c.pacer, p, err, c.operations)
 			}

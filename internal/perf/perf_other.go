@@ -18,6 +18,7 @@ func openSampler(func() ([]int, error), int) (*Sampler, error) {
 	return nil, check([]Event{CPUTime})
 }
 
+func (*Sampler) Often() error            { return errors.ErrUnsupported }
 func (*Sampler) Start() error            { return errors.ErrUnsupported }
 func (*Sampler) Stop() (*Samples, error) { return nil, errors.ErrUnsupported }
 func (*Sampler) Close() error            { return errors.ErrUnsupported }

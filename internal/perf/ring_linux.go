@@ -19,7 +19,7 @@ const (
 	// 512 KiB and a page): 50 ms of samples.
 	ringBytes = 256 << 10
 	// rootBytes is for a user who may have as much as there is: on a busy machine nobody may read for so long.
-	rootBytes = 1 << 20
+	rootBytes = 2 << 20
 )
 
 // A ring is where the kernel writes the records of one CPU. An event that never happens

@@ -104,6 +104,18 @@ func softwareEvent(which uint64, kernel bool) unix.PerfEventAttr {
 	return attr
 }
 
+// Often has samples taken at 3999 Hz from the next Start on, if the kernel lets it.
+func (s *Sampler) Often() error {
+	period := uint64(time.Second) / often
+	return s.onEach(func(fd int) error {
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_PERIOD, uintptr(unsafe.Pointer(&period))); errno != 0 {
+			return errno
+		}
+		s.hz = often
+		return nil
+	})
+}
+
 // Start begins to take samples, thread after thread, some microseconds each, and half a
 // millisecond more.
 func (s *Sampler) Start() error {
@@ -158,24 +170,18 @@ func (s *Sampler) Close() (err error) {
 
 // each does something to all events.
 func (s *Sampler) each(request uint) error {
+	return settle(func() error { return s.onEach(func(fd int) error { return unix.IoctlSetInt(fd, request, 0) }) })
+}
+
+func (s *Sampler) onEach(do func(fd int) error) error {
 	if s.groups == nil {
 		return fmt.Errorf("perf: sampler: %w", os.ErrClosed)
 	}
-	return settle(func() error {
-		for _, g := range s.groups {
-			if err := g.do(request); err != nil {
+	for _, g := range s.groups {
+		for _, fd := range g {
+			if err := do(fd); err != nil {
 				return fmt.Errorf("perf: sampler: %w", err)
 			}
-		}
-		return nil
-	})
-}
-
-// do does something to each event of a group.
-func (g group) do(request uint) error {
-	for _, fd := range g {
-		if err := unix.IoctlSetInt(fd, request, 0); err != nil {
-			return err
 		}
 	}
 	return nil
