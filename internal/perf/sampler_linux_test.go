@@ -138,11 +138,13 @@ func TestSamplesAgreeWithCPUTime(t *testing.T) {
 		}
 		p := started(t)
 		check("attached", p, sampler(t, p.threads))
-		more := sampler(t, p.threads)
-		if err := more.Often(); err != nil {
-			t.Fatal(err)
+		if job.k == 1 {
+			more := sampler(t, p.threads)
+			if err := more.Often(); err != nil {
+				t.Fatal(err)
+			}
+			check("often", p, more)
 		}
-		check("often", p, more)
 		p = prepared(t)
 		check("from the start", p, begottenSampler(t, p))
 	}
