@@ -148,7 +148,7 @@ func (p *pair) explain(w way) (why.Explanation, error) {
 			return why.Explanation{}, fmt.Errorf("a pair of blocks took %v, more than the %v that samples are worth here", took.Round(10*time.Millisecond), longestRound)
 		}
 	}
-	e, ok := why.Explain(profiles, p.funcs[0].Name, p.funcs[1].Name, 1, p.config.Confidence)
+	e, ok := why.Explain(profiles, p.funcs[0].Name, p.funcs[1].Name, 1, p.config.Confidence, nil)
 	if !ok {
 		return e, fmt.Errorf("only %d of %d rounds have CPU time of both", e.Rounds, why.LeastRounds)
 	}

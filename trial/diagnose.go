@@ -350,7 +350,7 @@ func (d *Diagnosis) explain(arms []string, levels []int, confidence float64) {
 	}
 	for _, level := range levels {
 		for i, candidate := range arms[1:] {
-			if e, ok := why.Explain(as[i+1], arms[0], candidate, level, confidence); ok {
+			if e, ok := why.Explain(as[i+1], arms[0], candidate, level, confidence, d.Changed); ok {
 				e.Trace(d.OwnCalls, d.Calls, 0, i+1, renamed[i+1], d.Program)
 				d.Explanations = append(d.Explanations, e)
 			}

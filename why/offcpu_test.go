@@ -20,7 +20,7 @@ func TestCounts(t *testing.T) {
 			p.VoluntarySwitches += 10
 		}
 	}
-	e, _ := Explain(all, "A", "B", 8, 0.95)
+	e, _ := Explain(all, "A", "B", 8, 0.95, nil)
 	want := []struct {
 		baseline, difference float64
 		told, events, says   bool
@@ -40,7 +40,7 @@ func TestCounts(t *testing.T) {
 		all[i].CPU = 1400 * time.Microsecond
 		all[i].Work[0].Time = all[i].CPU
 	}
-	if e, _ := Explain(all, "A", "B", 8, 0.95); e.Counts[0].Matters || !e.Counts[0].Excludes0() {
+	if e, _ := Explain(all, "A", "B", 8, 0.95, nil); e.Counts[0].Matters || !e.Counts[0].Excludes0() {
 		t.Errorf("without any row of work it matters: %+v", e.Counts[0])
 	}
 }
@@ -54,7 +54,7 @@ func TestShareOfCollection(t *testing.T) {
 			all[i].CPU += 350 * time.Microsecond
 		}
 	}
-	if e, _ := Explain(all, "A", "B", 8, 0.95); e.Collecting != [2]float64{0, 350. / 2000} {
+	if e, _ := Explain(all, "A", "B", 8, 0.95, nil); e.Collecting != [2]float64{0, 350. / 2000} {
 		t.Errorf("%v", e.Collecting)
 	}
 }

@@ -35,7 +35,7 @@ func TestExplainPackages(t *testing.T) {
 		b.Packages = []Package{of("main", 1400+more, 500), of("json", 500+more, 200), of("runtime", 600+more, 600+more), of("sha256", 100, 100)}
 		all = append(all, a, b)
 	}
-	e, ok := Explain(all, "A", "B", 8, 0.95)
+	e, ok := Explain(all, "A", "B", 8, 0.95, nil)
 	if !ok {
 		t.Fatal("12 rounds are too few")
 	}

@@ -67,7 +67,7 @@ func counted(all []Profile, more int64, waiting float64) []Profile {
 }
 
 func TestAllocated(t *testing.T) {
-	e, _ := Explain(counted(planted(12), 500, 5), "A", "B", 8, 0.95)
+	e, _ := Explain(counted(planted(12), 500, 5), "A", "B", 8, 0.95, nil)
 	a := e.Allocated
 	if a == nil || !a.Matters || a.All.BaselineValue != 2000 || a.All.Value != 500 || a.All.Objects.Value != 1 || a.Looked != 2 {
 		t.Fatalf("%+v", a)
@@ -79,7 +79,7 @@ func TestAllocated(t *testing.T) {
 	if len(e.Held.Waits) != 1 || e.Held.Places != 1 || math.Abs(e.Held.Waits[0].Value-80e6) > 1 || e.Held.Waits[0].Goroutines.Value != 4 || e.Waited.Places != 0 {
 		t.Errorf("%+v, %+v", e.Held, e.Waited)
 	}
-	if e, _ := Explain(counted(planted(12), 0, 1), "A", "B", 8, 0.95); e.Allocated.All.Row.Excludes0() || !e.Allocated.Matters || e.Held.Waits != nil {
+	if e, _ := Explain(counted(planted(12), 0, 1), "A", "B", 8, 0.95, nil); e.Allocated.All.Row.Excludes0() || !e.Allocated.Matters || e.Held.Waits != nil {
 		t.Errorf("an object of 21 more: %+v, %+v", e.Allocated, e.Held)
 	}
 }
@@ -91,14 +91,14 @@ func TestAllocatedDoesNotMatter(t *testing.T) {
 	for i := range equal {
 		equal[i].CPU, equal[i].Work = 1400*time.Microsecond, nil
 	}
-	if e, _ := Explain(counted(equal, 500, 1), "A", "B", 8, 0.95); e.Allocated.Matters || !e.Allocated.All.Row.Excludes0() {
+	if e, _ := Explain(counted(equal, 500, 1), "A", "B", 8, 0.95, nil); e.Allocated.Matters || !e.Allocated.All.Row.Excludes0() {
 		t.Errorf("%+v", e.Allocated)
 	}
 	little := counted(planted(12), 15, 1)
 	for i := range little {
 		little[i].Snapshots.Objects = 2000
 	}
-	if e, _ := Explain(little, "A", "B", 8, 0.95); e.Allocated.Matters || !e.Allocated.All.Row.Excludes0() {
+	if e, _ := Explain(little, "A", "B", 8, 0.95, nil); e.Allocated.Matters || !e.Allocated.All.Row.Excludes0() {
 		t.Errorf("%+v", e.Allocated)
 	}
 	for name, change := range map[string]func(*Profile){
@@ -107,13 +107,13 @@ func TestAllocatedDoesNotMatter(t *testing.T) {
 	} {
 		all := counted(planted(12), 500, 5)
 		change(&all[5])
-		if e, _ := Explain(all, "A", "B", 8, 0.95); e.Allocated == nil || e.Allocated.All.Value != 500 || len(e.Held.Waits) != 1 {
+		if e, _ := Explain(all, "A", "B", 8, 0.95, nil); e.Allocated == nil || e.Allocated.All.Value != 500 || len(e.Held.Waits) != 1 {
 			t.Errorf("%s: it is not left out: %+v", name, e.Allocated)
 		}
 		for i := range all {
 			change(&all[i])
 		}
-		if e, _ := Explain(all, "A", "B", 8, 0.95); e.Allocated != nil || e.Held.Waits != nil {
+		if e, _ := Explain(all, "A", "B", 8, 0.95, nil); e.Allocated != nil || e.Held.Waits != nil {
 			t.Errorf("%s: of all rounds: %+v", name, e.Allocated)
 		}
 	}

@@ -41,7 +41,7 @@ func slower() []Profile {
 }
 
 func TestWaits(t *testing.T) {
-	e, _ := Explain(slower(), "A", "B", 8, 0.95)
+	e, _ := Explain(slower(), "A", "B", 8, 0.95, nil)
 	if len(e.Waits) != 2 || e.Places != 4 || e.Processors != [2]int{2, 1} {
 		t.Fatalf("of %d places %+v with %d processors", e.Places, e.Waits, e.Processors)
 	}
@@ -64,7 +64,7 @@ func TestWaits(t *testing.T) {
 
 	// With the sides exchanged the same places delayed the baseline, and the candidate waits less
 	// there.
-	e, _ = Explain(slower(), "B", "A", 8, 0.95)
+	e, _ = Explain(slower(), "B", "A", 8, 0.95, nil)
 	if len(e.Waits) != 2 || e.Waits[0].For != gotrace.Lock || e.Waits[0].Value >= 0 || len(e.Waits[0].Functions) != 1 {
 		t.Errorf("the other way round: %+v", e.Waits)
 	}
@@ -81,7 +81,7 @@ func TestWaitsOfTheLater(t *testing.T) {
 			p.CPU, p.Response = 2*p.CPU, 2*time.Second // as its work explains
 		}
 	}
-	e, _ := Explain(all, "A", "B", 8, 0.95)
+	e, _ := Explain(all, "A", "B", 8, 0.95, nil)
 	if len(e.Waits) != 1 || e.Waits[0].For != gotrace.Lock || e.Wait.Excludes0() {
 		t.Errorf("%+v, waiting %+v", e.Waits, e.Wait)
 	}
@@ -91,13 +91,13 @@ func TestWaitsOfTheLater(t *testing.T) {
 		}
 	}
 	// In each round 1 goroutine more of A, and 4 fewer, wait for something to do and for the lock.
-	if e, _ := Explain(all, "A", "B", 8, 0.95); len(e.Waits) != 1 || e.Waits[0].Name != "main.idle" {
+	if e, _ := Explain(all, "A", "B", 8, 0.95, nil); len(e.Waits) != 1 || e.Waits[0].Name != "main.idle" {
 		t.Errorf("of A, which answers later: %+v", e.Waits)
 	}
 	for i := range all {
 		all[i].Response = time.Second
 	}
-	if e, _ := Explain(all, "A", "B", 8, 0.95); len(e.Waits) != 2 {
+	if e, _ := Explain(all, "A", "B", 8, 0.95, nil); len(e.Waits) != 2 {
 		t.Errorf("of either, as both answer after the same time: %+v", e.Waits)
 	}
 }
@@ -120,7 +120,7 @@ func TestWaitsOfSomeRounds(t *testing.T) {
 		for i := range c.without {
 			c.change(&all[2*i+i%2]) // of A or of B
 		}
-		e, ok := Explain(all, "A", "B", 8, 0.95)
+		e, ok := Explain(all, "A", "B", 8, 0.95, nil)
 		if named := len(e.Waits) > 0 && e.Waits[0].Name == "main.handle"; !ok || named != c.named || (e.Places > 0) != (c.without < 12) {
 			t.Errorf("%s: of %d places %+v", c.name, e.Places, e.Waits)
 		}
@@ -156,7 +156,7 @@ func TestBlocking(t *testing.T) {
 		if c.swapped {
 			from, to = to, from
 		}
-		e, _ := Explain(all, from, to, 8, 0.95)
+		e, _ := Explain(all, from, to, 8, 0.95, nil)
 		var names []string
 		for _, b := range e.Blocked {
 			names = append(names, b.Name)

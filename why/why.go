@@ -181,8 +181,9 @@ func (e Explanation) Unnamed() float64 {
 // explanation if its interval excludes 0; the probability that any row that was examined is wrong is at most 1
 // − confidence (Bonferroni). Rounds without both arms, or without an operation or CPU time of one of them, are
 // left out. With fewer than LeastRounds there is no explanation, and ok is false. What programs report of
-// themselves is from the rounds in which both do.
-func Explain(profiles []Profile, baseline, candidate string, concurrency int, confidence float64) (e Explanation, ok bool) {
+// themselves is from the rounds in which both do. Own functions that have changed (ProgramOf) have half of the level of all own
+// ones to themselves.
+func Explain(profiles []Profile, baseline, candidate string, concurrency int, confidence float64, changed []string) (e Explanation, ok bool) {
 	pairs := pairsOf(profiles, baseline, candidate, concurrency)
 	e = Explanation{Baseline: baseline, Candidate: candidate, Concurrency: concurrency, Rounds: len(pairs)}
 	if len(pairs) < LeastRounds {
@@ -208,7 +209,7 @@ func Explain(profiles []Profile, baseline, candidate string, concurrency int, co
 	for i := range e.Rows {
 		e.Rows[i].describe(pairs)
 	}
-	own := c.sampled(Profile.own, ownShare, 1-fifth/2/looks)
+	own := c.sampled(Profile.own, ownShare, 1-fifth/2/looks, changed...)
 	e.Own, e.OwnLooked = differing(own), len(own)
 	e.Functions = differing(c.sampled(Profile.functions, rowShare, 1-fifth/2))
 	e.Packages = withoutRepeats(differing(c.sampled(Profile.packages, rowShare, 1-fifth)))

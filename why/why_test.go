@@ -38,7 +38,7 @@ func planted(rounds int) []Profile {
 }
 
 func TestExplain(t *testing.T) {
-	e, ok := Explain(planted(12), "A", "B", 8, 0.95)
+	e, ok := Explain(planted(12), "A", "B", 8, 0.95, nil)
 	if !ok || e.Rounds != 12 {
 		t.Fatalf("%+v, %v", e, ok)
 	}
@@ -84,7 +84,7 @@ func TestExplainAlike(t *testing.T) {
 				}
 			}
 		}
-		e, _ := Explain(profiles, "A", "B", 8, 0.95)
+		e, _ := Explain(profiles, "A", "B", 8, 0.95, nil)
 		want := (1400 + 1650) / 2 * (by - 1)
 		if math.Abs(e.Alike.Value-want) > 0.05*math.Abs(want) || e.Alike.Name != name || len(e.Parts()) != 3 || math.Abs(e.Unnamed()) > 10 {
 			t.Errorf("%g times as long: %+v, want %g of %q; %g ns are not named", by, e.Parts(), want, name, e.Unnamed())
@@ -93,24 +93,24 @@ func TestExplainAlike(t *testing.T) {
 }
 
 func TestExplainNeedsRoundsOfBoth(t *testing.T) {
-	if e, ok := Explain(planted(11), "A", "B", 8, 0.95); ok || e.Rounds != 11 || e.Rows != nil {
+	if e, ok := Explain(planted(11), "A", "B", 8, 0.95, nil); ok || e.Rounds != 11 || e.Rows != nil {
 		t.Errorf("11 rounds: %+v", e)
 	}
 	alone := append(planted(11), profile("A", 12, Work{"", "main.handle", 1}))
-	if e, ok := Explain(alone, "A", "B", 8, 0.95); ok {
+	if e, ok := Explain(alone, "A", "B", 8, 0.95, nil); ok {
 		t.Errorf("a round of the baseline alone counts: %+v", e)
 	}
 	idle := planted(12)
 	idle[23].Operations = 0
-	if e, ok := Explain(idle, "A", "B", 8, 0.95); ok {
+	if e, ok := Explain(idle, "A", "B", 8, 0.95, nil); ok {
 		t.Errorf("a round without an operation counts: %+v", e)
 	}
 	idle = planted(13)
 	idle[23].CPU = 0
-	if e, ok := Explain(idle, "A", "B", 8, 0.95); !ok || e.Rounds != 12 {
+	if e, ok := Explain(idle, "A", "B", 8, 0.95, nil); !ok || e.Rounds != 12 {
 		t.Errorf("12 of 13 rounds with CPU time of both: %+v", e)
 	}
-	if _, ok := Explain(planted(12), "A", "B", 9, 0.95); ok {
+	if _, ok := Explain(planted(12), "A", "B", 9, 0.95, nil); ok {
 		t.Error("profiles of another concurrency count")
 	}
 }
@@ -125,7 +125,7 @@ func TestExplainNothingShared(t *testing.T) {
 			all = append(all, p)
 		}
 	}
-	e, _ := Explain(all, "A", "B", 8, 0.95)
+	e, _ := Explain(all, "A", "B", 8, 0.95, nil)
 	if len(e.Rows) != 2 || math.Abs(math.Abs(e.Rows[0].Value)-1_006_500) > 1000 {
 		t.Errorf("%+v, want one of about 1,006,500 ns less and one of as much more", e.Rows)
 	}
@@ -146,7 +146,7 @@ func TestExplainLooksAtAll(t *testing.T) {
 		big := Work{"", "main.big", 200_000}
 		all = append(all, profile("A", r, append(a, big)...), profile("B", r, append(b, big, Work{"", "main.small", 800})...))
 	}
-	e, _ := Explain(all, "A", "B", 8, 0.95)
+	e, _ := Explain(all, "A", "B", 8, 0.95, nil)
 	if len(e.Rows) != 0 {
 		t.Errorf("1100 of 266,800 ns are below 0.5%%: %d rows", len(e.Rows))
 	}
@@ -158,7 +158,7 @@ func TestExplainLooksAtAll(t *testing.T) {
 			}
 		}
 	}
-	e, _ = Explain(all, "A", "B", 8, 0.95)
+	e, _ = Explain(all, "A", "B", 8, 0.95, nil)
 	if len(e.Rows) != 60 || slices.ContainsFunc(e.Rows, func(r Row) bool { return r.Name == "main.small" || r.Name == "main.big" }) {
 		t.Errorf("%d rows, the first %+v", len(e.Rows), e.Rows[0])
 	}
@@ -229,10 +229,10 @@ func TestExplainErrs(t *testing.T) {
 			equal = append(equal, sampled(random, "A", r, base), sampled(random, "B", r, base))
 			unlike = append(unlike, sampled(random, "A", r, base), sampled(random, "B", r, more))
 		}
-		if e, _ := Explain(equal, "A", "B", 8, 0.95); len(e.Rows) > 0 {
+		if e, _ := Explain(equal, "A", "B", 8, 0.95, nil); len(e.Rows) > 0 {
 			named++
 		}
-		e, _ := Explain(unlike, "A", "B", 8, 0.95)
+		e, _ := Explain(unlike, "A", "B", 8, 0.95, nil)
 		if len(e.Rows) > 0 && e.Rows[0].Name == "f13" {
 			found++
 		}
@@ -244,5 +244,33 @@ func TestExplainErrs(t *testing.T) {
 	if named > 4 || found < explanations*99/100 || inside < explanations*9/10 {
 		t.Errorf("of %d: equal arms named %d times (allowed: 4), the cause first %d times (396), the sum of rows inside %d times (360)",
 			explanations, named, found, inside)
+	}
+}
+
+// A function whose code has changed has half of the level to itself: its interval is narrower than that of one among many, and
+// theirs are a little wider.
+func TestChangedFunctionsHaveHalfOfTheLevel(t *testing.T) {
+	var all []Profile
+	for round := 1; round <= 12; round++ {
+		for side, arm := range []string{"A", "B"} {
+			p := profile(arm, round, Work{"", "main.handle", 10_000})
+			p.Functions = nil
+			for f := range 20 {
+				p.Functions = append(p.Functions, Function{fmt.Sprint("main.f", f), time.Duration(200+10*((round*(f+3)+side*f)%7)) * time.Microsecond, Own})
+			}
+			all = append(all, p)
+		}
+	}
+	c := controlOf(pairsOf(all, "A", "B", 8))
+	widths := func(changed ...string) map[string]float64 {
+		of := map[string]float64{}
+		for _, r := range c.sampled(Profile.own, ownShare, 0.999, changed...) {
+			of[r.Name] = r.High - r.Low
+		}
+		return of
+	}
+	among, first := widths("main.gone"), widths("main.f3", "main.f4")
+	if among["main.f3"] == 0 || first["main.f3"] >= 0.9*among["main.f3"] || first["main.f5"] <= among["main.f5"] || first["main.f5"] > 1.1*among["main.f5"] {
+		t.Errorf("of one among 20 %g, of one of two that changed %g; of another %g and %g", among["main.f3"], first["main.f3"], among["main.f5"], first["main.f5"])
 	}
 }
