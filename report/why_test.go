@@ -271,3 +271,21 @@ func TestRowsDoNotRepeatRoots(t *testing.T) {
 		}
 	}
 }
+
+// Where nothing clearly differs, the page names those of the program's own functions whose machine code does.
+func TestOnlyTheCodeDiffers(t *testing.T) {
+	d := diagnosed(oneLevel(20), 0)
+	diagnosis := d.Trials[0].Why
+	for i := range diagnosis.Profiles {
+		p := &diagnosis.Profiles[i]
+		p.Functions = []why.Function{{Name: "orders/cmd/orders.(*Service).add", Time: p.CPU / 2, Of: why.Own}, {Name: "orders/cmd/orders.list", Time: p.CPU / 3, Of: why.Own}}
+	}
+	const want = "the cause is too small for these rounds; of your functions the machine code of orders.(*Service).add alone differs"
+	for changed, shown := range map[string]bool{"orders/cmd/orders.(*Service).add": true, "runtime.lock": false} {
+		diagnosis.Changed = []string{changed}
+		d.Derive()
+		if page := strings.Join(strings.Fields(screenOf(t, d)), " "); strings.Contains(page, want) != shown {
+			t.Errorf("%s changed: %q", changed, page)
+		}
+	}
+}

@@ -162,7 +162,11 @@ func whySentence(e why.Explanation) string {
 		case len(e.Rows)+len(e.Roots) > 0:
 			return "CPU per op: no clear difference as a whole " + between + ", but in some of what it is spent on"
 		case waitSentence(e) == "":
-			return "No clear difference in CPU per op " + between + " or waiting; the cause is too small for these rounds"
+			text := "No clear difference in CPU per op " + between + " or waiting; the cause is too small for these rounds"
+			if n := len(e.Changed); n > 0 && n <= 3 { // more is no hint
+				text += "; of your functions the machine code of " + mostlyIn(why.Row{Functions: e.Changed}) + " alone differs"
+			}
+			return text
 		}
 		return "CPU per op: no clear difference " + between
 	}

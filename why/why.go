@@ -133,6 +133,8 @@ type Explanation struct {
 	Own       []Row
 	OwnLooked int
 	Roots     []Root
+	// Changed are those of OwnLooked whose machine code differs, the largest first; none: that is not known, either.
+	Changed []string
 	// Packages are those that clearly differ by that time, and by the time of each alone, which does add up; a
 	// package that calls no other is listed once.
 	Packages []Row
@@ -210,6 +212,11 @@ func Explain(profiles []Profile, baseline, candidate string, concurrency int, co
 		e.Rows[i].describe(pairs)
 	}
 	own := c.sampled(Profile.own, ownShare, 1-fifth/2/looks, changed...)
+	for _, r := range own {
+		if slices.Contains(changed, r.Name) {
+			e.Changed = append(e.Changed, r.Name)
+		}
+	}
 	e.Own, e.OwnLooked = differing(own), len(own)
 	e.Functions = differing(c.sampled(Profile.functions, rowShare, 1-fifth/2))
 	e.Packages = withoutRepeats(differing(c.sampled(Profile.packages, rowShare, 1-fifth)))
