@@ -25,6 +25,8 @@ const (
 	// sampledBlock is their length: with LeastRounds rounds each arm is sampled for 12 s, in
 	// which a core at work gives 12,000 samples at 1000 Hz. A part of 5% is known to ±4% of itself.
 	sampledBlock = 250 * time.Millisecond
+	// mostFurther is how long further rounds may take: with a long warm-up there are fewer.
+	mostFurther = 3 * time.Minute
 )
 
 // A Profiler takes samples of where the processes of an arm spend CPU time.
@@ -84,8 +86,8 @@ type Diagnosis struct {
 
 // Diagnose drives the arms by the plan in interleaved blocks, as Compare does, over rounds of fresh processes
 // until why.LeastRounds are whole, or cannot be in why.MostRounds, and samples where they spend CPU time; if that names no
-// function, over why.FurtherRounds. What it measures is not part of a verdict, and the diagnosis says what went wrong, and then
-// has nothing else. The error is a mistake in what was asked for, or that ctx is done.
+// function, over up to why.FurtherRounds, in three more minutes. What it measures is not part of a verdict, and the diagnosis says
+// what went wrong, and then has nothing else. The error is a mistake in what was asked for, or that ctx is done.
 //
 // If samples cannot be taken programs in Go that can be inspected are asked for their own. Functions whose name or file
 // matches own are the programs' own, to which differences are traced back; nil: see why.NewProfile.
@@ -137,7 +139,8 @@ func (c *comparing) diagnose(ctx context.Context, d *Diagnosis) (*Diagnosis, err
 			*rounds++
 		case n == *rounds && n <= why.MostRounds && !d.byThemselves:
 			if d.attribute(c.trials.Arms); !d.answers(c.trials) {
-				*rounds, d.further = why.FurtherRounds, true
+				each := time.Since(began) / time.Duration(n)
+				*rounds, d.further = min(why.FurtherRounds, n+int(mostFurther/each)), true
 			}
 		}
 	}

@@ -137,14 +137,23 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
-// Where the least rounds name no function, and nothing waits, there are further ones.
+// Where the least rounds name no function, and nothing waits, there are further ones, as many as three minutes have room for:
+// after a warm-up of 10 s each arm takes a good 11 s of a round.
 func TestFurtherRounds(t *testing.T) {
+	for warmup, want := range map[time.Duration]int{0: why.FurtherRounds, 10 * time.Second: why.LeastRounds + 7} {
+		furtherRounds(t, warmup, want)
+	}
+}
+
+func furtherRounds(t *testing.T, warmup time.Duration, want int) {
 	synctest.Test(t, func(t *testing.T) {
 		arms := []Arm{workingArm("A", 10*time.Millisecond, 4*time.Millisecond, new(atomic.Int64), asItIs),
 			workingArm("B", 10*time.Millisecond, 4*time.Millisecond, new(atomic.Int64), asItIs)}
-		d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design(), nil, nil)
-		if err != nil || len(d.Profiles) != 2*why.FurtherRounds {
-			t.Errorf("%d profiles, %v, want %d", len(d.Profiles), err, 2*why.FurtherRounds)
+		design := design()
+		design.Warmup = warmup
+		d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design, nil, nil)
+		if err != nil || len(d.Profiles) != 2*want {
+			t.Errorf("after a warm-up of %v %d profiles in %v, %v, want %d", warmup, len(d.Profiles), d.Elapsed, err, 2*want)
 		}
 	})
 }

@@ -21,7 +21,7 @@ const LeastRounds = 12
 // answer. A convention: where more than a fifth of the rounds are lost, further ones are hardly better.
 const MostRounds = 15
 
-// FurtherRounds is how many there are if the least do not name a function. With four times as many samples in each further one
+// FurtherRounds is how many there are at most if the least do not name a function. With four times as many samples in each further one
 // intervals are 0.4 times as wide. Of functions that differ each of the two looks may name a wrong one with half of the level.
 const FurtherRounds = 36
 
