@@ -138,14 +138,16 @@ func (c *comparing) diagnose(ctx context.Context, d *Diagnosis) (*Diagnosis, err
 		case !d.whole(n) && *rounds < why.MostRounds:
 			*rounds++
 		case n == *rounds && n <= why.MostRounds && !d.byThemselves:
-			if d.attribute(c.trials.Arms); !d.answers(c.trials) {
+			if !d.answers(c.trials) {
 				each := time.Since(began) / time.Duration(n)
 				*rounds, d.further = min(why.FurtherRounds, n+int(mostFurther/each)), true
 			}
 		}
 	}
 	d.Elapsed = time.Since(began)
-	d.attribute(c.trials.Arms)
+	if d.further || d.Calls == nil {
+		d.attribute(c.trials.Arms)
+	}
 	d.Overhead, d.TraceOverhead = cost(c.trials.sampledLogRatios()), cost(d.tracedLogRatios)
 	return d, nil
 }
@@ -160,6 +162,7 @@ func (d *Diagnosis) attribute(arms []string) {
 
 // answers reports whether what has been sampled names functions of each candidate at each level, or says that threads wait.
 func (d *Diagnosis) answers(t *Trials) bool {
+	d.attribute(t.Arms)
 	d.explain(t.Arms, t.Design.Levels, t.Design.Confidence)
 	return !slices.ContainsFunc(d.Explanations, func(e why.Explanation) bool { return len(e.Roots) == 0 && !e.Wait.Excludes0() })
 }

@@ -157,7 +157,7 @@ func withCallers(r *symbol.Resolver, p perf.Process, since time.Time) []perf.Sta
 			returns = append(returns, one)
 		}
 	}
-	calls, stacks := r.Calls(p.Maps, since), slices.Clone(p.Stacks)
+	calls, stacks, tops := r.Calls(p.Maps, since), slices.Clone(p.Stacks), make([]uint64, len(p.Stacks))
 	for i := range stacks {
 		s := &stacks[i]
 		if len(s.User) == 0 {
@@ -167,8 +167,8 @@ func withCallers(r *symbol.Resolver, p perf.Process, since time.Time) []perf.Sta
 		for _, address := range s.User[1:] {
 			ask(symbol.Return{To: address})
 		}
-		if top := top(*s, p.Maps); top != 0 {
-			ask(symbol.Return{To: top, From: s.User[0]})
+		if tops[i] = top(*s, p.Maps); tops[i] != 0 {
+			ask(symbol.Return{To: tops[i], From: s.User[0]})
 		}
 	}
 	called := r.Called(p.PID, p.Maps, returns, since)
@@ -180,7 +180,7 @@ func withCallers(r *symbol.Resolver, p perf.Process, since time.Time) []perf.Sta
 				break
 			}
 		}
-		if top := top(*s, p.Maps); top != 0 && called[index[symbol.Return{To: top, From: s.User[0]}]] && (len(s.User) == 1 || s.User[1] != top) {
+		if top := tops[i]; top != 0 && called[index[symbol.Return{To: top, From: s.User[0]}]] && (len(s.User) == 1 || s.User[1] != top) {
 			s.User = slices.Insert(slices.Clone(s.User), 1, top)
 		}
 	}
@@ -204,7 +204,7 @@ func unwound(s perf.Stack, calls func(symbol.Thread) []uint64) []uint64 {
 
 // top is the word on top of a stack, if it is the address of code; 0: it is not.
 func top(s perf.Stack, maps []perf.Map) uint64 {
-	if len(s.Memory) < 8 || len(s.User) == 0 {
+	if len(s.Memory) < 8 {
 		return 0
 	}
 	word := binary.LittleEndian.Uint64(s.Memory)

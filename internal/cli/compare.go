@@ -96,7 +96,7 @@ type compareOptions struct {
 	portChoice
 	revisionOptions
 	Duet  bool   `flag:"duet" words:"drive both commands at the same time, each on its own CPUs and the load generator on others (3 CPUs, Linux)"`
-	Why   bool   `flag:"why" words:"then sample both servers and name what makes the difference (45 s to 2 min more for two)"`
+	Why   bool   `flag:"why" words:"then sample both servers and name what makes the difference (45 s to 4 min more for two)"`
 	Pprof string `flag:"pprof" words:"with --why: *URL* of net/http/pprof in Go servers, with {{addr}} or {{addr.NAME}} (default: http://{{addr}}/debug/pprof/)"`
 	Own   string `flag:"own" words:"with --why: *regexp* of the names or files of functions that are your own (default: all but those of libraries)"`
 	stackFiles

@@ -14,8 +14,8 @@ import (
 const sampleType = unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN |
 	unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER
 
-// userRegisters are those of x86-64 for frames and the stack, as bits (Linux, arch/x86/include/uapi/asm/perf_regs.h). The
-// first ones of other machines are for arguments: only there nobody looks at them.
+// userRegisters are those of x86-64 for frames and the stack, as bits (Linux, arch/x86/include/uapi/asm/perf_regs.h).
+// On other machines they are others, which nobody looks at.
 const userRegisters = 1<<6 | 1<<7
 
 // stackSize is how much of the user's stack a sample has, in bytes: printf of glibc takes half of it.

@@ -107,13 +107,16 @@ func softwareEvent(which uint64, kernel bool) unix.PerfEventAttr {
 // Often has samples taken at 3999 Hz from the next Start on, if the kernel lets it.
 func (s *Sampler) Often() error {
 	period := uint64(time.Second) / often
-	return s.onEach(func(fd int) error {
+	err := s.onEach(func(fd int) error {
 		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_PERIOD, uintptr(unsafe.Pointer(&period))); errno != 0 {
 			return errno
 		}
-		s.hz = often
 		return nil
 	})
+	if err == nil {
+		s.hz = often
+	}
+	return err
 }
 
 // Start begins to take samples, thread after thread, some microseconds each, and half a

@@ -37,14 +37,16 @@ type Thread struct {
 // them. One goroutine at a time may call the function.
 func (r *Resolver) Calls(maps []perf.Map, since time.Time) func(Thread) []uint64 {
 	type place struct {
-		in    *module
-		rules *frame.FrameContext // nil: not known
+		mapped bool
+		in     *module
+		rules  *frame.FrameContext // nil: not known
 	}
 	find, known := r.finder(maps, since), map[uint64]place{}
 	at := func(address uint64) place {
 		p, ok := known[address]
 		if !ok {
 			var virtual uint64
+			p.mapped = slices.ContainsFunc(maps, func(m perf.Map) bool { return m.Start <= address && address < m.End })
 			if p.in, virtual = find(address); p.in != nil {
 				p.rules = rulesAt(p.in.unwound, virtual)
 			}
@@ -63,7 +65,7 @@ func (r *Resolver) Calls(maps []perf.Map, since time.Time) func(Thread) []uint64
 			case p.rules != nil && (p.in.golang == nil || t.Frame == 0):
 				goesOn = u.leave(p.rules)
 			}
-			if goesOn == 0 || !slices.ContainsFunc(maps, func(m perf.Map) bool { return m.Start < goesOn && goesOn <= m.End }) {
+			if goesOn == 0 || !at(goesOn-1).mapped {
 				break
 			}
 			addresses = append(addresses, goesOn-1)
