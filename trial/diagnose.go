@@ -137,11 +137,9 @@ func (c *comparing) diagnose(ctx context.Context, d *Diagnosis) (*Diagnosis, err
 		switch {
 		case !d.whole(n) && *rounds < why.MostRounds:
 			*rounds++
-		case n == *rounds && n <= why.MostRounds && !d.byThemselves:
-			if !d.answers(c.trials) {
-				each := time.Since(began) / time.Duration(n)
-				*rounds, d.further = min(why.FurtherRounds, n+int(mostFurther/each)), true
-			}
+		case n == *rounds && n <= why.MostRounds && !d.byThemselves && !d.answers(c.trials):
+			each := time.Since(began) / time.Duration(n)
+			*rounds, d.further = min(why.FurtherRounds, n+int(mostFurther/each)), true
 		}
 	}
 	d.Elapsed = time.Since(began)
