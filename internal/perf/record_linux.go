@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"golang.org/x/sys/unix"
 )
@@ -102,14 +101,7 @@ func (c *cursor) record(kind uint32, misc uint16) record {
 }
 
 // chain reads a number of addresses, and as many.
-func (c *cursor) chain() []byte {
-	n := c.u64()
-	if n > uint64(len(c.rest)/8) {
-		c.short = true
-		return nil
-	}
-	return c.take(8 * int(n))
-}
+func (c *cursor) chain() []byte { return c.many(c.u64(), 8) }
 
 // user reads the registers of a sample: what kind they are, and both; or 0 alone, for a thread without them. Then the stack: how
 // much follows, so many bytes, and how many of them are of the stack; or 0 alone.
@@ -119,7 +111,7 @@ func (c *cursor) user() (m memory) {
 	}
 	m.frame, m.pointer = c.u64(), c.u64()
 	if size := c.u64(); size > 0 {
-		stack := c.take(int(min(size, math.MaxInt)))
+		stack := c.many(size, 1)
 		m.stack = string(stack[:min(uint64(len(stack)), c.u64())])
 	}
 	return m
@@ -164,6 +156,15 @@ func (c *cursor) take(n int) []byte {
 	b := c.rest[:n:n]
 	c.rest = c.rest[n:]
 	return b
+}
+
+// many reads n times size bytes, of a number that the bytes themselves state: nothing if there are too few.
+func (c *cursor) many(n uint64, size int) []byte {
+	if n > uint64(len(c.rest)/size) {
+		c.short = true
+		return nil
+	}
+	return c.take(int(n) * size)
 }
 
 // stack takes a chain of addresses and markers apart.

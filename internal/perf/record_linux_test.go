@@ -137,6 +137,10 @@ func TestNoRecords(t *testing.T) {
 	chain := func(n uint64) []byte {
 		return written(unix.PERF_RECORD_SAMPLE, 0, uint64(0x10), uint32(7), uint32(8), uint64(9), n, inUser, uint64(0x10))
 	}
+	user := func(fields ...any) []byte {
+		before := []any{uint64(0x10), uint32(7), uint32(8), uint64(9), uint64(1), inUser, uint64(2), uint64(0x90), uint64(0x80)}
+		return written(unix.PERF_RECORD_SAMPLE, 0, append(before, fields...)...)
+	}
 	sized := func(size uint16) []byte {
 		b := chain(2)
 		binary.NativeEndian.PutUint16(b[6:], size)
@@ -150,6 +154,8 @@ func TestNoRecords(t *testing.T) {
 		{"more addresses than there are", chain(3), "a record of kind 9 ends after 56 bytes"}, // 8 + 8·6
 		{"more than fit 64 bits", chain(1 << 61), "a record of kind 9 ends after 56 bytes"},
 		{"as many as can be", chain(math.MaxUint64), "a record of kind 9 ends after 56 bytes"},
+		{"a larger stack than there is", user(uint64(1), uint64(0)), "a record of kind 9 ends after 88 bytes"}, // 8 + 8 + 4 + 4 + 8·8
+		{"a stack as large as can be", user(uint64(math.MaxUint64), uint64(0)), "a record of kind 9 ends after 88 bytes"},
 		{"no size", sized(0), "a record of 0 bytes, with 56 left to read"},
 		{"less than a header", sized(7), "a record of 7 bytes"},
 		{"a header", sized(8), "a record of kind 9 ends after 8 bytes"},
