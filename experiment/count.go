@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"contend/count"
 	"contend/report"
+	"contend/stat"
 	"contend/subject"
 	"contend/trial"
+	"contend/why"
 )
 
 // CallersOf has a part that counts instructions driven by count.Callers, unless their number was chosen.
@@ -34,10 +37,19 @@ func (p Part) checkCount(subjects map[string]Subject) (errs []error) {
 	say(p.Swept || p.fromDocuments() || len(p.Arms) < 2, "counting instructions compares two or more servers under one load")
 	say(!slices.Equal(p.Design.Metrics, trial.NewDesign().Metrics) || p.Design.Precision > 0, "counting instructions measures nothing else: drop metrics and precision, or count")
 	say(len(p.Expect) > 0, "counting instructions checks no expectations: drop expect or count")
+	return append(errs, p.checkCounted(subjects)...)
+}
+
+// checkCounted returns which subjects of a part cannot be counted.
+func (p Part) checkCounted(subjects map[string]Subject) (errs []error) {
 	for _, name := range p.ordered() {
 		s, ok := subjects[p.Arms[name].Subject]
-		say(!ok || !s.isStarted() || s.Elsewhere() != "", name+": counting instructions requires a command, which contend starts under a simulator here, not a server that runs already or elsewhere")
-		say(s.inContainer(), name+": instructions cannot be counted in a container: give the command that runs in it")
+		switch {
+		case !ok || !s.isStarted() || s.Elsewhere() != "":
+			errs = append(errs, errors.New(name+": counting instructions requires a command, which contend starts under a simulator here, not a server that runs already or elsewhere"))
+		case s.inContainer():
+			errs = append(errs, errors.New(name+": instructions cannot be counted in a container: give the command that runs in it"))
+		}
 	}
 	return errs
 }
@@ -90,6 +102,40 @@ func (r *runner) count(ctx context.Context, p Part, arms []trial.Arm, design tri
 		return nil, err
 	}
 	trials := &trial.Trials{Arms: counts.Arms, Design: design}
-	trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, r.options.Own, why)
+	trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, r.options.Own, nil, why)
 	return trials, err
+}
+
+// countedAtMost is how long it may take to count where samples name no function.
+const countedAtMost = 2 * time.Minute
+
+// counter counts the instructions of the arms of a part for a diagnosis; nil: that cannot be done with these servers.
+func (r *runner) counter(p Part, arms []trial.Arm, observe func(trial.Progress)) trial.Counter {
+	if p.checkCounted(r.Subjects) != nil {
+		return nil
+	}
+	return func(ctx context.Context) (counted []why.Instructions, err error) {
+		tool, err := count.Find(ctx)
+		if err != nil {
+			return nil, err
+		}
+		plan := p.plan()
+		plan.Pacer, plan.Think, plan.VUs, plan.MaxErrors = nil, 0, count.Callers, &p.Design.MaxErrors
+		counts, err := count.Compare(ctx, arms, plan, count.Options{Tool: tool, Repetitions: count.Repetitions, Margin: count.Margin, Limit: countedAtMost,
+			Apart: r.alone(p) != "", Observe: observe})
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range counts.Comparisons {
+			if c.Reason != nil {
+				return nil, errors.New(c.Reason.String())
+			}
+			in := why.Instructions{Arm: c.Candidate, Tool: counts.Tool, Baseline: c.Total.Baseline, Candidate: c.Total.Candidate, Same: c.Verdict == stat.Equivalent}
+			for _, row := range c.Rows {
+				in.Differ = append(in.Differ, why.Executed{Function: row.Name, Baseline: row.Baseline, Candidate: row.Candidate})
+			}
+			counted = append(counted, in)
+		}
+		return counted, nil
+	}
 }

@@ -239,7 +239,7 @@ func (r *runner) drive(ctx context.Context, p Part, observe func(trial.Progress)
 	trials, err := trial.Compare(ctx, arms, p.plan(), design, comparing)
 	if err == nil && trials.TimeUp == nil {
 		design.Warmup = trials.Design.Warmup
-		trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, r.options.Own, why)
+		trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, r.options.Own, r.counter(p, arms, why), why)
 	}
 	return trials, err
 }

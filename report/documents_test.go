@@ -448,6 +448,6 @@ func documents() map[string]*report.Document {
 	return map[string]*report.Document{
 		"closed": closedRun(), "open": openRun(), "flow": flows(), "nothing": nothingSucceeded(), "guards": guards(), "uplinks": uplinks(), "ladder": ladder(),
 		"comparison": comparison(), "counted": counted(), "unnamed": unnamed(), "search": searched(false), "few-rounds": fewRounds(), "sweep": swept(), "sweep-bound": bounded(), "changed-over": changedOver(), "lab": lab(),
-		"empty": document("run"), "bisected": found(), "builds": built(), "stored": storedDocuments(), "calibration": calibrated(calibration()), "why": costly(), "why-waiting": waiting(), "why-mixed": mixed(), "why-traced": traced(), "why-untraced": untraced(), "why-unsampled": unsampled(), "why-failed": failed(), "why-untold": untold(),
+		"empty": document("run"), "bisected": found(), "builds": built(), "stored": storedDocuments(), "calibration": calibrated(calibration()), "why": costly(), "why-waiting": waiting(), "why-mixed": mixed(), "why-traced": traced(), "why-untraced": untraced(), "why-unsampled": unsampled(), "why-failed": failed(), "why-untold": untold(), "why-counted": executed(), "why-same": same(), "why-uncounted": uncounted(),
 	}
 }

@@ -197,6 +197,57 @@ func failed() *report.Document {
 	return d
 }
 
+// executed has functions that execute more, in no more time: one with most of it in a library, and a hostile one of little.
+func executed() *report.Document {
+	d := diagnosed(oneLevel(20), 0)
+	d.Trials[0].Why.Instructions = []why.Instructions{{Arm: "inputq", Tool: "valgrind-3.19.0\x1b[31m", Baseline: 262_650, Candidate: 266_361, Differ: []why.Executed{
+		{Function: "orders/cmd/orders.(*Service).add", Of: why.Own, Baseline: 13_525, Candidate: 14_415}, {Function: "strings.EqualFold", Candidate: 2820},
+		{Function: "\x1b[31mred<script>|", Of: why.Own, Baseline: 200, Candidate: 400}}}}
+	d.Trials[0].Why.Calls = []why.Call{{Function: "all", PerOp: []float64{30_000, 30_000}}, {Function: "orders/cmd/orders.(*Service).add", Depth: 1, PerOp: []float64{27_000, 27_000}},
+		{Function: "strings.EqualFold", Depth: 2, PerOp: []float64{0, 100}}}
+	d.Derive()
+	return d
+}
+
+// same executes the same, and uncounted was to be counted.
+func same() *report.Document {
+	d := diagnosed(oneLevel(20), 0)
+	d.Trials[0].Why.Instructions = []why.Instructions{{Arm: "inputq", Tool: "valgrind-3.19.0", Baseline: 262_650, Candidate: 262_651, Same: true}}
+	d.Derive()
+	return d
+}
+
+func uncounted() *report.Document {
+	d := diagnosed(oneLevel(20), 0)
+	d.Trials[0].Why.Uncounted = "counting instructions requires \x1b[31mvalgrind, which is not installed"
+	d.Derive()
+	return d
+}
+
+// What counting showed is on the page, or why it failed.
+func TestWhyCounted(t *testing.T) {
+	for _, tt := range []struct {
+		d    *report.Document
+		want []string
+	}{
+		{executed(), []string{"but in what they execute:", "in orders.(*Service).add: +3,710 instructions (+1.41%); most of it strings.EqualFold",
+			"red<script>|: +200 instructions (+0.0761%)", "Instructions are exact, and no time: counted under valgrind-3.19.0"}},
+		{same(), []string{"or waiting, and none in instructions", "Both execute the same instructions per op, within ±0.05%, counted under valgrind-3.19.0"}},
+		{uncounted(), []string{"Instructions were not counted: counting instructions requires", "valgrind, which is not installed"}},
+	} {
+		var b bytes.Buffer
+		if err := tt.d.Screen(&b, report.Look{}); err != nil {
+			t.Fatal(err)
+		}
+		page := strings.Join(strings.Fields(b.String()), " ")
+		for _, want := range tt.want {
+			if !strings.Contains(page, want) {
+				t.Errorf("no %q in\n%s", want, b.String())
+			}
+		}
+	}
+}
+
 // untold has too few rounds in which both arms answered.
 func untold() *report.Document {
 	d := costly()
@@ -280,7 +331,7 @@ func TestOnlyTheCodeDiffers(t *testing.T) {
 		p := &diagnosis.Profiles[i]
 		p.Functions = []why.Function{{Name: "orders/cmd/orders.(*Service).add", Time: p.CPU / 2, Of: why.Own}, {Name: "orders/cmd/orders.list", Time: p.CPU / 3, Of: why.Own}}
 	}
-	const want = "the cause is too small for these rounds; of your functions the machine code of orders.(*Service).add alone differs"
+	const want = "the cause is too small for these rounds; of your functions the code of orders.(*Service).add alone differs"
 	for changed, shown := range map[string]bool{"orders/cmd/orders.(*Service).add": true, "runtime.lock": false} {
 		diagnosis.Changed = []string{changed}
 		d.Derive()

@@ -53,6 +53,9 @@ func (d *Document) diagnosed(v *view, at Place) {
 				v.say("%s", said)
 			}
 			v.sayCounted(e)
+			if said := countedSentence(t.Why, e); said != "" && several {
+				v.say("%s.", said)
+			}
 			if said := unnamedSentence(t.Why, t.Arms, e); said != "" && several {
 				v.say("%s.", said)
 			}
@@ -159,12 +162,16 @@ func whySentence(e why.Explanation) string {
 	if !cpu.Excludes0() {
 		between := fmt.Sprintf("(%s %s to %s)", ci(cpu.Level), unit.Signed(cpu.Low, times.Amount), times.Signed(cpu.High))
 		switch {
+		case onlyCounted(e):
+			return "CPU per op: no clear difference " + between + ", but in what they execute:"
 		case len(e.Rows)+len(e.Roots) > 0:
 			return "CPU per op: no clear difference as a whole " + between + ", but in some of what it is spent on"
+		case waitSentence(e) == "" && e.Counted != nil && e.Counted.Same:
+			return "No clear difference in CPU per op " + between + " or waiting, and none in instructions"
 		case waitSentence(e) == "":
 			text := "No clear difference in CPU per op " + between + " or waiting; the cause is too small for these rounds"
 			if n := len(e.Changed); n > 0 && n <= 3 { // more is no hint
-				text += "; of your functions the machine code of " + mostlyIn(why.Row{Functions: e.Changed}) + " alone differs"
+				text += "; of your functions the code of " + mostlyIn(why.Row{Functions: e.Changed}) + " alone differs"
 			}
 			return text
 		}
@@ -235,7 +242,7 @@ func (d *Document) because(v *view, c Comparison) {
 		v.lead("%s", sentence)
 		parts[i]()
 	}
-	for _, said := range []string{alsoDiffers(e), allocating(e), unnamedSentence(of.Why, of.Arms, e)} {
+	for _, said := range []string{countedSentence(of.Why, e), alsoDiffers(e), allocating(e), unnamedSentence(of.Why, of.Arms, e)} {
 		if said != "" {
 			v.lead("%s", said)
 		}
@@ -320,7 +327,11 @@ func inShort(e why.Explanation, also func(function string) string) string {
 		}
 	}
 	for i, r := range rows[:min(len(rows), mostRowsInShort)] {
-		text += either(i == 0, either(waitsFirst(e), "; CPU ", ": "), ", ") + times.Signed(r.Value) + " " + shortName(r.Name) + also(r.Name)
+		time := times.Signed(r.Value) + " "
+		if i < len(e.Roots) && r.Level == 0 {
+			time = ""
+		}
+		text += either(i == 0, either(waitsFirst(e), "; CPU ", ": "), ", ") + time + shortName(r.Name) + also(r.Name)
 	}
 	return text
 }

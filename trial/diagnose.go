@@ -75,13 +75,18 @@ type Diagnosis struct {
 	// OwnCalls are the largest of the program's own functions, with those of libraries that they call.
 	OwnCalls []why.Call `json:"own_calls,omitempty"`
 	why.Program
+	// Instructions are of each candidate, where samples left open which function differs.
+	Instructions []why.Instructions `json:"instructions,omitempty"`
+	// Uncounted is why that failed.
+	Uncounted string `json:"uncounted,omitempty"`
 	// Stacks are those of each arm at each level. They are not stored.
 	Stacks []why.Stacks `json:"-"`
 
 	own             *regexp.Regexp // as in Diagnose
-	byThemselves    bool           // programs sample themselves
-	further         bool           // the least rounds named no function
-	tracedLogRatios []float64      // ln(throughput while traced ÷ throughput before)
+	counter         Counter
+	byThemselves    bool      // programs sample themselves
+	further         bool      // the least rounds named no function
+	tracedLogRatios []float64 // ln(throughput while traced ÷ throughput before)
 }
 
 // Diagnose drives the arms by the plan in interleaved blocks, as Compare does, over rounds of fresh processes
@@ -91,7 +96,10 @@ type Diagnosis struct {
 //
 // If samples cannot be taken programs in Go that can be inspected are asked for their own. Functions whose name or file
 // matches own are the programs' own, to which differences are traced back; nil: see why.NewProfile.
-func Diagnose(ctx context.Context, arms []Arm, plan load.Plan, d Design, own *regexp.Regexp, observe func(Progress)) (*Diagnosis, error) {
+//
+// Where the least rounds name no function that differs by at least leastTimed of the CPU time, the counter counts instructions.
+// Only if these tell nothing either are there further rounds.
+func Diagnose(ctx context.Context, arms []Arm, plan load.Plan, d Design, own *regexp.Regexp, counter Counter, observe func(Progress)) (*Diagnosis, error) {
 	d.Rounds, d.Duration, d.Precision = why.LeastRounds, 0, 0
 	d.Pairs, d.Block = 1+sampledPairs, sampledBlock
 	d.Metrics, d.Duet, d.Probe = []metric.Name{metric.Throughput}, nil, nil
@@ -99,7 +107,7 @@ func Diagnose(ctx context.Context, arms []Arm, plan load.Plan, d Design, own *re
 	if err != nil {
 		return nil, err
 	}
-	diagnosis, err := c.diagnose(ctx, &Diagnosis{own: own})
+	diagnosis, err := c.diagnose(ctx, &Diagnosis{own: own, counter: counter})
 	if refused := err; errors.As(refused, new(*perf.UnavailableError)) && c.inspected {
 		d.Pairs = 1 + itsPairs
 		if c, err = newComparing(arms, plan, d, foretold(observe, diagnosisTakes(len(arms), d, true))); err != nil {
@@ -137,9 +145,13 @@ func (c *comparing) diagnose(ctx context.Context, d *Diagnosis) (*Diagnosis, err
 		switch {
 		case !d.whole(n) && *rounds < why.MostRounds:
 			*rounds++
-		case n == *rounds && n <= why.MostRounds && !d.byThemselves && !d.answers(c.trials):
+		case n == *rounds && n <= why.MostRounds && !d.byThemselves:
 			each := time.Since(began) / time.Duration(n)
-			*rounds, d.further = min(why.FurtherRounds, n+int(mostFurther/each)), true
+			if answers, err := d.answers(ctx, c.trials); err != nil {
+				return nil, err
+			} else if !answers {
+				*rounds, d.further = min(why.FurtherRounds, n+int(mostFurther/each)), true
+			}
 		}
 	}
 	d.Elapsed = time.Since(began)
@@ -156,13 +168,6 @@ func (d *Diagnosis) attribute(arms []string) {
 		d.Calls, d.OwnCalls = why.CallsOf(stacks, mostCalls), why.OwnCallsOf(stacks, d.own, mostCalls)
 		d.Program = why.ProgramOf(stacks)
 	}
-}
-
-// answers reports whether what has been sampled names functions of each candidate at each level, or says that threads wait.
-func (d *Diagnosis) answers(t *Trials) bool {
-	d.attribute(t.Arms)
-	d.explain(t.Arms, t.Design.Levels, t.Design.Confidence)
-	return !slices.ContainsFunc(d.Explanations, func(e why.Explanation) bool { return len(e.Roots) == 0 && !e.Wait.Excludes0() })
 }
 
 // sampledPair drives one block of every arm of the order while it is sampled.
@@ -356,6 +361,7 @@ func (d *Diagnosis) explain(arms []string, levels []int, confidence float64) {
 		for i, candidate := range arms[1:] {
 			if e, ok := why.Explain(as[i+1], arms[0], candidate, level, confidence, d.Changed); ok {
 				e.Trace(d.OwnCalls, d.Calls, 0, i+1, renamed[i+1], d.Program)
+				e.Count(d.Instructions, d.OwnCalls, d.Calls, 0, i+1, d.Changed)
 				d.Explanations = append(d.Explanations, e)
 			}
 		}

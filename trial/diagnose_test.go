@@ -87,7 +87,7 @@ func TestDiagnose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		arms := []Arm{workingArm("A", 10*time.Millisecond, 4*time.Millisecond, &opened, asItIs),
 			workingArm("B", 20*time.Millisecond, 6*time.Millisecond, &opened, asItIs)}
-		d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design(), nil, nil)
+		d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design(), nil, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,11 +151,77 @@ func furtherRounds(t *testing.T, warmup time.Duration, want int) {
 			workingArm("B", 10*time.Millisecond, 4*time.Millisecond, new(atomic.Int64), asItIs)}
 		design := design()
 		design.Warmup = warmup
-		d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design, nil, nil)
+		d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design, nil, nil, nil)
 		if err != nil || len(d.Profiles) != 2*want {
 			t.Errorf("after a warm-up of %v %d profiles in %v, %v, want %d", warmup, len(d.Profiles), d.Elapsed, err, 2*want)
 		}
 	})
+}
+
+// naming is a fake sampler of a program in which one function works for 3 ms, and another for the rest.
+type naming struct{ *sampling }
+
+func (n naming) Stop(r *symbol.Resolver) (*why.Samples, error) {
+	s, err := n.sampling.Stop(r)
+	all := s.Stacks[0].Samples
+	of := func(function string, samples int64) why.Stack {
+		return why.Stack{Frames: []symbol.Frame{{Function: function, Package: "main", File: "/src/main.go"}}, Samples: samples}
+	}
+	other := all * int64(3*time.Millisecond) / int64(n.each)
+	s.Stacks = []why.Stack{of("main.serve", other), of("main.add", all-other)}
+	return s, err
+}
+
+// Where samples name no function, or one that differs by less than a hundredth, instructions are counted: if these differ, or are the same, there are
+// no further rounds.
+func TestDiagnoseCounts(t *testing.T) {
+	add := func(more float64) why.Executed {
+		return why.Executed{Function: "main.add", Baseline: 1000, Candidate: 1000 + more}
+	}
+	for _, c := range []struct {
+		name   string
+		works  time.Duration // of B, for an answer; 4 ms of A
+		counts why.Instructions
+		err    error
+		called int
+		rounds int
+		root   float64 // instructions of main.add
+	}{
+		{"they differ", 4 * time.Millisecond, why.Instructions{Baseline: 1000, Candidate: 1020, Differ: []why.Executed{add(20)}}, nil, 1, why.LeastRounds, 20},
+		{"they are the same", 4 * time.Millisecond, why.Instructions{Baseline: 1000, Candidate: 1000, Same: true}, nil, 1, why.LeastRounds, 0},
+		{"they tell nothing", 4 * time.Millisecond, why.Instructions{Baseline: 1000, Candidate: 1020}, nil, 1, why.FurtherRounds, 0},
+		{"they cannot be counted", 4 * time.Millisecond, why.Instructions{}, errors.New("no simulator"), 1, why.FurtherRounds, 0},
+		{"samples name it", 6 * time.Millisecond, why.Instructions{}, nil, 0, why.LeastRounds, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			named := func(l *Live) {
+				open := l.Profile
+				l.Profile = func() (Profiler, error) {
+					p, err := open()
+					return naming{p.(*sampling)}, err
+				}
+			}
+			arms := []Arm{workingArm("A", 10*time.Millisecond, 4*time.Millisecond, new(atomic.Int64), named), workingArm("B", 10*time.Millisecond, c.works, new(atomic.Int64), named)}
+			called := 0
+			d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design(), nil, func(context.Context) ([]why.Instructions, error) {
+				called++
+				c.counts.Arm = "B"
+				return []why.Instructions{c.counts}, c.err
+			}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			trials := Trials{Arms: []string{"A", "B"}, Design: Design{Levels: []int{4}, Confidence: 0.95}, Why: d}
+			trials.Derive()
+			root := 0.0
+			for _, r := range d.Explanations[0].Roots {
+				root += r.Instructions
+			}
+			if called != c.called || len(d.Profiles) != 2*c.rounds || root != c.root || (d.Uncounted != "") != (c.err != nil) {
+				t.Errorf("%s: counted %d times, %d profiles, %v more instructions, uncounted %q", c.name, called, len(d.Profiles), root, d.Uncounted)
+			}
+		})
+	}
 }
 
 // In some rounds B gives no right answer while it is sampled, or while it is traced: each is driven again, up to
@@ -201,7 +267,7 @@ func TestDiagnoseDrivesEmptyRoundsAgain(t *testing.T) {
 				}
 			})
 			last := ""
-			d, err := Diagnose(t.Context(), []Arm{arm("A", 10*time.Millisecond, asItIs), b}, load.Plan{VUs: 4}, design(), nil, func(p Progress) {
+			d, err := Diagnose(t.Context(), []Arm{arm("A", 10*time.Millisecond, asItIs), b}, load.Plan{VUs: 4}, design(), nil, nil, func(p Progress) {
 				if last = p.Label; p.Done < 0 || p.Done > 1 {
 					t.Errorf("%s: %+v", c.name, p)
 				}
@@ -312,7 +378,7 @@ func TestDiagnoseInterrupted(t *testing.T) {
 			workingArm("B", 10*time.Millisecond, 4*time.Millisecond, &opened, asItIs)}
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		d, err := Diagnose(ctx, arms, load.Plan{VUs: 4}, design(), nil, nil)
+		d, err := Diagnose(ctx, arms, load.Plan{VUs: 4}, design(), nil, nil, nil)
 		if !errors.Is(err, ctx.Err()) || d == nil || d.Failed != "it was interrupted" || d.Profiles != nil || opened.Load() != 0 {
 			t.Errorf("%+v, %v; %d samplers are still open", d, err, opened.Load())
 		}
@@ -356,7 +422,7 @@ func TestDiagnoseSaysWhatCannotBeSeen(t *testing.T) {
 			var opened atomic.Int64
 			a := workingArm("A", 10*time.Millisecond, 4*time.Millisecond, &opened, c.change)
 			b := workingArm("B", 10*time.Millisecond, 4*time.Millisecond, &opened, c.change)
-			d, err := Diagnose(t.Context(), []Arm{a, b}, load.Plan{VUs: 4}, design(), nil, nil)
+			d, err := Diagnose(t.Context(), []Arm{a, b}, load.Plan{VUs: 4}, design(), nil, nil, nil)
 			if c.fail != "" {
 				if err != nil || d.Profiles != nil || !strings.Contains(d.Failed, ": "+c.fail) {
 					t.Errorf("%s: %+v, %v", c.name, d, err)

@@ -35,7 +35,7 @@ func TestForetold(t *testing.T) {
 				at time.Time
 			}
 			var seen []glance
-			if _, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, d, nil, func(p Progress) { seen = append(seen, glance{p, time.Now()}) }); err != nil {
+			if _, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, d, nil, nil, func(p Progress) { seen = append(seen, glance{p, time.Now()}) }); err != nil {
 				t.Fatal(err)
 			}
 			end := time.Now()

@@ -59,7 +59,7 @@ func TestDiagnoseByThemselves(t *testing.T) {
 					l.Profile, l.Inspect = none(refused), i
 				}))
 			}
-			d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design(), nil, nil)
+			d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design(), nil, nil, nil)
 			if err != nil || d.Failed != "" || len(d.Missing) != len(c.missing) {
 				t.Fatalf("%s: %+v, %v", c.name, d, err)
 			}

@@ -53,7 +53,7 @@ func TestDiagnoseInThisProcess(t *testing.T) {
 				l.Subject, l.Target = nil, local{l.Target}
 			}))
 		}
-		d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design(), nil, nil)
+		d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design(), nil, nil, nil)
 		if err != nil || d.Failed != "" || d.Missing != nil || d.Untraced != nil || d.WithoutSnapshots != nil || len(d.Profiles) != 2*why.FurtherRounds {
 			t.Fatalf("%+v, %v", d, err)
 		}

@@ -31,7 +31,7 @@ func TestDiagnoseSnapshots(t *testing.T) {
 					l.Inspect = inspected{s, nil, errors.New("no trace"), new(atomic.Int64), new(atomic.Int64)}
 				})
 			}
-			d, err := Diagnose(t.Context(), []Arm{arm("A", new(snapping)), arm("B", c.b)}, load.Plan{VUs: 4}, design(), nil, nil)
+			d, err := Diagnose(t.Context(), []Arm{arm("A", new(snapping)), arm("B", c.b)}, load.Plan{VUs: 4}, design(), nil, nil, nil)
 			if err != nil || d.Failed != "" || len(d.Profiles) != 2*why.FurtherRounds {
 				t.Fatalf("%s: %+v, %v", c.name, d, err)
 			}
@@ -77,7 +77,7 @@ func TestDiagnoseAlone(t *testing.T) {
 			}
 			d := design()
 			d.Alone, d.Warmup = insisting, time.Second
-			got, err := Diagnose(t.Context(), []Arm{arm("A"), arm("B")}, load.Plan{VUs: 4}, d, nil, nil)
+			got, err := Diagnose(t.Context(), []Arm{arm("A"), arm("B")}, load.Plan{VUs: 4}, d, nil, nil, nil)
 			if err != nil || got.Failed != "" || len(got.Profiles) < 2*why.LeastRounds {
 				t.Fatalf("%v: %+v, %v", answer, got, err)
 			}

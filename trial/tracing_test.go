@@ -102,7 +102,7 @@ func TestDiagnoseTraces(t *testing.T) {
 				return workingArm(name, 10*time.Millisecond, 4*time.Millisecond, &opened, func(l *Live) { l.Inspect = i })
 			}
 			arms := []Arm{arm("A", inspected{nil, body, nil, new(atomic.Int64), new(atomic.Int64)}), arm("B", b)}
-			d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design(), nil, nil)
+			d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design(), nil, nil, nil)
 			if err != nil || d.Failed != "" {
 				t.Fatalf("%s: %+v, %v", c.name, d, err)
 			}

@@ -12,7 +12,7 @@ import (
 // functions of a server in C, of a few tight loops each, did by 37 to 45% (bench/README.md). A convention.
 const layout = 0.5
 
-// A Program is what the machine code of arms shows of the functions that were sampled in all of them.
+// A Program is what the machine code of arms shows, of scripts their source, of the functions that were sampled in all of them.
 type Program struct {
 	// Moved are those whose code is the same, at different places: in a function that an arm does not change a difference of
 	// up to layout is one of place.
@@ -23,13 +23,15 @@ type Program struct {
 
 // ProgramOf compares the code of arms, which are given by their stacks at each level.
 func ProgramOf(arms [][]Stacks) (p Program) {
-	codes := make([]map[string][]symbol.Code, len(arms))
+	codes, compiled := make([]map[string][]symbol.Code, len(arms)), map[string]bool{}
 	for arm, levels := range arms {
 		codes[arm] = map[string][]symbol.Code{}
 		for _, s := range levels {
 			for _, stack := range s.List {
 				for _, f := range stack.Frames {
-					if name := f.String(); !slices.Contains(codes[arm][name], f.Code) {
+					name := f.String()
+					compiled[name] = f.Package == symbol.Compiled
+					if !slices.Contains(codes[arm][name], f.Code) {
 						codes[arm][name] = append(codes[arm][name], f.Code)
 					}
 				}
@@ -50,6 +52,10 @@ func ProgramOf(arms [][]Stacks) (p Program) {
 		case slices.ContainsFunc(places, func(c symbol.Code) bool { return !slices.Contains(first, c) }):
 			p.Moved = append(p.Moved, name)
 		}
+	}
+	isCompiled := func(name string) bool { return compiled[name] }
+	if !slices.ContainsFunc(p.Changed, isCompiled) { // the same scripts with other settings
+		p.Moved = slices.DeleteFunc(p.Moved, isCompiled)
 	}
 	slices.Sort(p.Moved)
 	slices.Sort(p.Changed)

@@ -21,7 +21,9 @@ const (
 
 // A Root is one of the fewest functions that together, with all that they call, explain a difference in CPU time.
 type Root struct {
-	Row // in ns of CPU time per operation, callees included
+	Row // in ns of CPU time per operation, callees included; of a Level of 0: its time is not known to differ
+	// Instructions are by how many more an operation of the candidate executes in it and what it calls; 0: not counted.
+	Instructions float64
 	// Only is true for a function that one side does not call.
 	Only bool
 	// Callee is a function that it calls, if the figures are those of this one; "": they are its own.

@@ -197,24 +197,31 @@ func (c control) alike(confidence float64) Row {
 }
 
 // sampled compares what of reads from each profile, in ns, where it is enough of the whole to be looked at, the largest
-// first. The rows share the level; those that are likely to differ, by something else than their times, have half of it to themselves.
-func (c control) sampled(of func(Profile) map[string]float64, least, confidence float64, likely ...string) []Row {
+// first. The rows share the level.
+func (c control) sampled(of func(Profile) map[string]float64, least, confidence float64) []Row {
+	return c.sampledWith(of, least, confidence, nil, 0)
+}
+
+// sampledWith is sampled, but rows that are likely to differ, by something else than their times, share a level of their own.
+func (c control) sampledWith(of func(Profile) map[string]float64, least, confidence float64, likely []string, theirs float64) []Row {
 	t := timesOf(c, of)
 	names := t.largest(least)
 	counts := t.counts(c, names)
 	are := func(name string) bool { return slices.Contains(likely, name) }
-	few, level := len(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !are(name) })), 1-confidence
-	if few > 0 {
-		level /= 2
-	}
-	shifts, err := stat.Counts(counts, 1-level/float64(max(1, len(names))))
-	theirs, again := stat.Counts(counts, 1-level/float64(max(1, few)))
-	if err != nil || again != nil {
+	few := len(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !are(name) }))
+	shifts, err := stat.Counts(counts, 1-(1-confidence)/float64(max(1, len(names))))
+	if err != nil {
 		return nil // nothing is claimed
 	}
-	for i, name := range names {
-		if are(name) {
-			shifts[i] = theirs[i]
+	if few > 0 {
+		narrower, err := stat.Counts(counts, 1-(1-theirs)/float64(few))
+		if err != nil {
+			return nil
+		}
+		for i, name := range names {
+			if are(name) {
+				shifts[i] = narrower[i]
+			}
 		}
 	}
 	rows := make([]Row, len(names))

@@ -28,7 +28,8 @@ const FurtherRounds = 36
 const (
 	// certainty is how many times smaller the level of all that is named is than that of the figures: a name sends
 	// somebody to a place in the code. Of this level the length of waiting has a fifth, its places two, as ranks need
-	// more of it, kinds of work one, and functions one, half of it the program's own. If CPU time as a whole clearly differs,
+	// more of it, kinds of work one, and functions one, half of it the program's own. Those whose code changed have it once more, as
+	// whoever changed them expects a difference there. If CPU time as a whole clearly differs,
 	// the level of kinds of work is that of the figures.
 	certainty = 5
 	// ownShare is the least share of either arm's CPU time for a function of the program's own to be examined: it has
@@ -133,6 +134,8 @@ type Explanation struct {
 	Own       []Row
 	OwnLooked int
 	Roots     []Root
+	// Counted are the instructions of both; nil: the samples named a function, or nothing could be counted.
+	Counted *Instructions
 	// Changed are those of OwnLooked whose machine code differs, the largest first; none: that is not known, either.
 	Changed []string
 	// Packages are those that clearly differ by that time, and by the time of each alone, which does add up; a
@@ -183,8 +186,8 @@ func (e Explanation) Unnamed() float64 {
 // explanation if its interval excludes 0; the probability that any row that was examined is wrong is at most 1
 // − confidence (Bonferroni). Rounds without both arms, or without an operation or CPU time of one of them, are
 // left out. With fewer than LeastRounds there is no explanation, and ok is false. What programs report of
-// themselves is from the rounds in which both do. Own functions that have changed (ProgramOf) have half of the level of all own
-// ones to themselves.
+// themselves is from the rounds in which both do. Own functions that have changed (ProgramOf) have the level of all that is named
+// once more to themselves: two variants of the same program have none.
 func Explain(profiles []Profile, baseline, candidate string, concurrency int, confidence float64, changed []string) (e Explanation, ok bool) {
 	pairs := pairsOf(profiles, baseline, candidate, concurrency)
 	e = Explanation{Baseline: baseline, Candidate: candidate, Concurrency: concurrency, Rounds: len(pairs)}
@@ -211,7 +214,7 @@ func Explain(profiles []Profile, baseline, candidate string, concurrency int, co
 	for i := range e.Rows {
 		e.Rows[i].describe(pairs)
 	}
-	own := c.sampled(Profile.own, ownShare, 1-fifth/2/looks, changed...)
+	own := c.sampledWith(Profile.own, ownShare, 1-fifth/2/looks, changed, 1-(1-confidence)/certainty/looks)
 	for _, r := range own {
 		if slices.Contains(changed, r.Name) {
 			e.Changed = append(e.Changed, r.Name)

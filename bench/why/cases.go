@@ -92,7 +92,7 @@ func (b *bench) compareBlind(ctx context.Context, c blindCase) blindResult {
 	if c.GRPC.Proto != "" {
 		target = target.With("proto", c.GRPC.Proto)
 	}
-	command := func(of string) string { return "env ADDR={{addr}} " + of }
+	command := func(of string) string { return "env ADDR={{addr}} PORT={{port}} " + of }
 	diagnosis, err := diagnose(ctx, target, command(c.A), command(c.B), b.callers, b.seed)
 	switch {
 	case err != nil:

@@ -144,4 +144,4 @@ var notTerms = []string{"GOMAXPROCS", "TCP_NODELAY", "HEAD", "POST", "FILE", "SU
 
 // namesOfFixtures are the names of variants in the views, and of designs.
 var namesOfFixtures = []string{"mutex", "inputq", "striped", "atomic", "old", "new", "a", "b", "c", "peaked", "rising", "refused", "cheap", "B", "C",
-	"cas", "rwmutex", "combining", "inputq-batch", "inputq-pooled", "chan", "runtime.gopark, runtime.schedule", "fsync", "of threads in fsync", "logged in", "browse", "buy", "basket", "checks", "main.spinWork"}
+	"cas", "rwmutex", "combining", "inputq-batch", "inputq-pooled", "chan", "runtime.gopark, runtime.schedule", "fsync", "of threads in fsync", "logged in", "browse", "buy", "basket", "checks", "main.spinWork", "orders.(*Service).add", "strings.EqualFold"}

@@ -69,12 +69,8 @@ const Anonymous = "(anonymous) ("
 // (server.js:12); of a dependency with its path. Any other name stays as it is. The file is that of V8 or Python; "" of
 // others.
 func scripted(name string) (said, file string) {
-	function, line := "", ""
-	if parts := inScript().FindStringSubmatch(name); parts != nil {
-		function, file, line = parts[1], parts[2], parts[3]
-	} else if parts := inPython().FindStringSubmatch(name); parts != nil {
-		function, file = parts[1], parts[2]
-	} else {
+	function, file, line := inSource(name)
+	if file == "" {
 		return name, ""
 	}
 	shown := installed().ReplaceAllString(file, "")
@@ -88,6 +84,17 @@ func scripted(name string) (said, file string) {
 		return Anonymous + shown + line + ")", file
 	}
 	return function + " (" + shown + ")", file
+}
+
+// inSource takes the name of a function of a script apart; file is "" of others. Python names no line; that of V8 begins with a colon.
+func inSource(name string) (function, file, line string) {
+	if parts := inScript().FindStringSubmatch(name); parts != nil {
+		return parts[1], parts[2], parts[3]
+	}
+	if parts := inPython().FindStringSubmatch(name); parts != nil {
+		return parts[1], parts[2], ""
+	}
+	return "", "", ""
 }
 
 // maxKernel is more than a function of the kernel has: what is farther from the start of

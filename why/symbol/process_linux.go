@@ -95,6 +95,11 @@ func openDebug(pid int, id string) (*os.File, error) {
 	return openIf(name, os.Stat, os.OpenFile, any)
 }
 
+// openScript opens a file of source code as a process sees it.
+func openScript(pid int, file string) (*os.File, error) {
+	return openIn(fmt.Sprintf("/proc/%d/root", pid), file, func(*syscall.Stat_t) bool { return true })
+}
+
 // readCompiled reads what a process tells of the code that it made. Everybody may write to
 // /tmp: the file must belong to the process's user, or to root.
 func readCompiled(pid int) *names {

@@ -15,6 +15,8 @@ func openMemory(int) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 func openDebug(int, string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
+func openScript(int, string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
 func programOf(int) string { return "" }
 
 func identify(*os.File) (fileID, error) { return fileID{}, errors.ErrUnsupported }

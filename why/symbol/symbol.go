@@ -42,7 +42,7 @@ type Frame struct {
 	File     string // the source file, of Go and of scripts
 	Bundled  bool   // it is of a library that came with the program, as far as its folder shows
 	Line     int    // in File, from 1; 0: unknown
-	// Code is that of the function whose code holds the address, also of one that is inlined there.
+	// Code is that of the function whose code holds the address, also of one that is inlined there; of a script that of its source.
 	Code Code
 }
 
@@ -75,6 +75,7 @@ func (f Frame) String() string {
 type Resolver struct {
 	files      files
 	view       int // the process that showed a file last
+	scripts    scripts
 	kernel     *names
 	kernelRead bool
 }
@@ -121,7 +122,7 @@ func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64, since ti
 		}
 		if name, ok := compiled.at(addr); ok {
 			function, file := scripted(name)
-			frames[i] = []Frame{{Function: Printable(function), Package: Compiled, File: Printable(file)}}
+			frames[i] = []Frame{{Function: Printable(function), Package: Compiled, File: Printable(file), Code: r.scripts.code(pid, name)}}
 		}
 	}
 	return frames
