@@ -237,7 +237,7 @@ func (r *runner) drive(ctx context.Context, p Part, observe func(trial.Progress)
 	}
 	comparing, why := r.phases(p, observe)
 	trials, err := trial.Compare(ctx, arms, p.plan(), design, comparing)
-	if err == nil && trials.TimeUp == nil {
+	if err == nil && trials.TimeUp == nil && trials.Explainable() {
 		design.Warmup = trials.Design.Warmup
 		trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, r.options.Own, r.counter(p, arms, why), why)
 	}

@@ -123,6 +123,11 @@ func (t *Trials) nothingRight(arm string) bool {
 	return NothingRight(slices.DeleteFunc(slices.Clone(t.Results), func(c Cell) bool { return c.Arm != arm }))
 }
 
+// Explainable reports whether the baseline and a candidate have given right answers, so that it can be seen why they differ.
+func (t *Trials) Explainable() bool {
+	return !t.nothingRight(t.Arms[0]) && slices.ContainsFunc(t.Arms[1:], func(arm string) bool { return !t.nothingRight(arm) })
+}
+
 // allDiffer reports whether no comparison has a candidate that does the work of the baseline.
 func (t *Trials) allDiffer() bool {
 	return len(t.Comparisons) > 0 && !slices.ContainsFunc(t.Comparisons, func(c Comparison) bool {

@@ -308,4 +308,17 @@ func TestNothingRight(t *testing.T) {
 			t.Errorf("%s: %v, want %v", arm, got, want)
 		}
 	}
+	for _, tt := range []struct {
+		arms []string
+		want bool
+	}{
+		{[]string{"mixed", "wrong", "late"}, true},
+		{[]string{"mixed", "wrong"}, false},
+		{[]string{"wrong", "mixed"}, false},
+	} {
+		trials.Arms = tt.arms
+		if got := trials.Explainable(); got != tt.want {
+			t.Errorf("%v: %v, want %v", tt.arms, got, tt.want)
+		}
+	}
 }
