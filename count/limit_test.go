@@ -67,7 +67,7 @@ func TestCompareEndsAtItsLimit(t *testing.T) {
 		{time.Minute, 40 * time.Second, 0, 45 * time.Second, "0 of 4 repetitions ended, too few for an interval"},
 	} {
 		a, b := quick(10_000), quick(10_000)
-		a.startsIn, b.startsIn = tt.startsIn, tt.startsIn
+		a.startsIn, b.startsIn, a.faster, b.faster = tt.startsIn, tt.startsIn, 50, 50
 		a.takes, b.takes = 10*time.Millisecond, 10*time.Millisecond
 		counts, err := compared(t, a, b, tt.limit)
 		if err != nil || len(counts.Comparisons) != 1 {
@@ -86,7 +86,7 @@ func TestCompareEndsAtItsLimit(t *testing.T) {
 // What a server did before the time was up is said, although the other one ends after that.
 func TestCompareSaysWhatFailedBeforeItsLimit(t *testing.T) {
 	silent, slow := quick(1000), quick(1000)
-	silent.silent, slow.endsIn = true, time.Minute
+	silent.silent, slow.endsIn, slow.faster = true, time.Minute, 50
 	if counts, err := compared(t, silent, slow, 10*time.Second); !errors.Is(err, errKilled) || len(counts.Comparisons) > 0 {
 		t.Errorf("error %v, and %+v", err, counts.Comparisons)
 	}

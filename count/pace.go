@@ -36,6 +36,11 @@ func (c *counter) pace(ctx context.Context) error {
 		return nil
 	}
 	c.report(0, 0, "how fast the servers are under the simulator")
+	for _, arm := range c.fresh { // one that does not start at all would be waited for fifty times as long there
+		if err := c.started(ctx, arm, trial.Setup{}, func(*trial.Live, *load.Session) error { return nil }); err != nil {
+			return err
+		}
+	}
 	rate, start := 0.0, time.Duration(0)
 	err := c.each(ctx, 1, func(ctx context.Context, arm trial.Arm) error {
 		perSec, took, err := c.rate(ctx, arm)

@@ -46,9 +46,9 @@ type server struct {
 func (s *server) arm() trial.Arm {
 	return trial.Arm{Name: s.name, Start: func(ctx context.Context, setup trial.Setup) (*trial.Live, error) {
 		s.lives++
-		takes, startsIn := s.takes, s.startsIn
+		takes, startsIn, endsIn := s.takes, s.startsIn, s.endsIn
 		if setup.Under == nil && s.faster > 0 {
-			takes, startsIn = takes/time.Duration(s.faster), startsIn/time.Duration(s.faster)
+			takes, startsIn, endsIn = takes/time.Duration(s.faster), startsIn/time.Duration(s.faster), endsIn/time.Duration(s.faster)
 		}
 		select {
 		case <-time.After(startsIn):
@@ -61,7 +61,7 @@ func (s *server) arm() trial.Arm {
 			return load.Outcome{Failed: calls.Add(1) >= s.failsFrom && s.failsFrom > 0}, nil
 		}
 		stop := func(context.Context) error {
-			time.Sleep(s.endsIn)
+			time.Sleep(endsIn)
 			if s.silent || setup.Under == nil {
 				return nil
 			}
