@@ -12,6 +12,10 @@ import (
 // functions of a server in C, of a few tight loops each, did by 37 to 45% (bench/README.md). A convention.
 const layout = 0.5
 
+// recompiled is the share of the CPU time by which functions of a Node script may differ that were not edited: two did by 0.9% and 2%
+// (bench/README.md). A convention.
+const recompiled = 0.05
+
 // A Program is what the machine code of arms shows, of scripts their source, of the functions that were sampled in all of them.
 type Program struct {
 	// Moved are those whose code is the same, at different places: in a function that an arm does not change a difference of
@@ -19,6 +23,9 @@ type Program struct {
 	Moved []string `json:"moved,omitempty"`
 	// Changed are those whose code is another.
 	Changed []string `json:"changed,omitempty"`
+	// Recompiled are those of scripts whose source is the same where that of others has changed: each process compiles them anew, and
+	// inlines others in them or not, which can make a difference of up to recompiled of the CPU time.
+	Recompiled []string `json:"recompiled,omitempty"`
 }
 
 // ProgramOf compares the code of arms, which are given by their stacks at each level.
@@ -54,9 +61,11 @@ func ProgramOf(arms [][]Stacks) (p Program) {
 		}
 	}
 	isCompiled := func(name string) bool { return compiled[name] }
-	if !slices.ContainsFunc(p.Changed, isCompiled) { // the same scripts with other settings
-		p.Moved = slices.DeleteFunc(p.Moved, isCompiled)
+	if slices.ContainsFunc(p.Changed, isCompiled) { // else they are the same scripts with other settings
+		p.Recompiled = slices.DeleteFunc(slices.Clone(p.Moved), func(name string) bool { return !isCompiled(name) })
 	}
+	p.Moved = slices.DeleteFunc(p.Moved, isCompiled)
+	slices.Sort(p.Recompiled)
 	slices.Sort(p.Moved)
 	slices.Sort(p.Changed)
 	return p
@@ -74,9 +83,11 @@ func sameCode(some, all []symbol.Code) bool {
 	})
 }
 
-// unmoved are the rows without those that may differ by the place of moved functions alone.
-func unmoved(differ []Row, moved []string) []Row {
-	return slices.DeleteFunc(slices.Clone(differ), func(r Row) bool {
-		return slices.Contains(moved, r.Name) && math.Abs(r.Value) < layout*math.Min(r.BaselineValue, r.CandidateValue)
-	})
+// explains reports whether a difference of a function is more than its place can make, or what a runtime makes of it, of the baseline's CPU
+// time.
+func (p Program) explains(r Row, cpu float64) bool {
+	if slices.Contains(p.Recompiled, r.Name) && math.Abs(r.Value) < recompiled*cpu {
+		return false
+	}
+	return !slices.Contains(p.Moved, r.Name) || math.Abs(r.Value) >= layout*math.Min(r.BaselineValue, r.CandidateValue)
 }

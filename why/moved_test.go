@@ -68,3 +68,48 @@ all 1000 1070
 		}
 	}
 }
+
+// Nor is a function whose code has moved, where what it calls of a library differs by 10%, but by 60% is.
+func TestWhatMovedCallsIsNoRoot(t *testing.T) {
+	own := drawn(`
+all 100 104
+  main.fill 50 54
+    strings.Map 40 44`)
+	for _, tt := range []struct {
+		before float64
+		moved  []string
+		want   int
+	}{{40, nil, 1}, {40, []string{"main.fill"}, 0}, {6, []string{"main.fill"}, 1}} {
+		e := Explanation{Functions: []Row{{Name: "strings.Map", BaselineValue: tt.before, CandidateValue: tt.before + 4, Shift: stat.Shift{Value: 4}}}}
+		e.Trace(own, nil, 0, 1, nil, Program{Moved: tt.moved})
+		if len(e.Roots) != tt.want {
+			t.Errorf("%+v: %+v", tt, e.Roots)
+		}
+	}
+}
+
+// Functions that a runtime compiles are at another place in each process: that counts only if the source of one has changed.
+func TestProgramOfScripts(t *testing.T) {
+	arm := func(process, edited uint64) []Stacks {
+		frame := func(name string, digest uint64) symbol.Frame {
+			return symbol.Frame{Function: name, Package: symbol.Compiled, Code: symbol.Code{Digest: digest, At: process}}
+		}
+		return []Stacks{{List: []Stack{{Frames: []symbol.Frame{frame("fill", 1), frame("render", edited)}}}}}
+	}
+	if got := ProgramOf([][]Stacks{arm(100, 2), arm(200, 2)}); len(got.Moved)+len(got.Changed)+len(got.Recompiled) > 0 {
+		t.Errorf("the same script: %+v", got)
+	}
+	if got, want := ProgramOf([][]Stacks{arm(100, 2), arm(200, 3)}), (Program{Moved: []string{}, Recompiled: []string{"fill"}, Changed: []string{"render"}}); !reflect.DeepEqual(got, want) {
+		t.Errorf("an edited script: %+v, want %+v", got, want)
+	}
+}
+
+// Of 10,000 ns a function that was compiled anew may use 500 more.
+func TestRecompiled(t *testing.T) {
+	p := Program{Recompiled: []string{"fill"}}
+	for value, want := range map[float64]bool{499: false, -499: false, 500: true, -500: true} {
+		if got := p.explains(Row{Name: "fill", BaselineValue: 10, Shift: stat.Shift{Value: value}}, 10_000); got != want {
+			t.Errorf("%g: %v", value, got)
+		}
+	}
+}
