@@ -114,7 +114,7 @@ func (r *runner) counter(p Part, arms []trial.Arm, observe func(trial.Progress))
 	if p.checkCounted(r.Subjects) != nil {
 		return nil
 	}
-	return func(ctx context.Context) (counted []why.Instructions, err error) {
+	return func(ctx context.Context) ([]why.Instructions, error) {
 		tool, err := count.Find(ctx)
 		if err != nil {
 			return nil, err
@@ -126,16 +126,21 @@ func (r *runner) counter(p Part, arms []trial.Arm, observe func(trial.Progress))
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range counts.Comparisons {
-			if c.Reason != nil {
-				return nil, errors.New(c.Reason.String())
-			}
-			in := why.Instructions{Arm: c.Candidate, Tool: counts.Tool, Baseline: c.Total.Baseline, Candidate: c.Total.Candidate, Same: c.Verdict == stat.Equivalent}
-			for _, row := range c.Rows {
-				in.Differ = append(in.Differ, why.Executed{Function: row.Name, Baseline: row.Baseline, Candidate: row.Candidate})
-			}
-			counted = append(counted, in)
-		}
-		return counted, nil
+		return instructionsOf(counts)
 	}
+}
+
+// instructionsOf are what a diagnosis needs of counts. The error is why candidates cannot be compared.
+func instructionsOf(counts *count.Counts) (list []why.Instructions, err error) {
+	for _, c := range counts.Comparisons {
+		if c.Reason != nil {
+			return nil, errors.New(c.Reason.String())
+		}
+		in := why.Instructions{Arm: c.Candidate, Tool: counts.Tool, Baseline: c.Total.Baseline, Candidate: c.Total.Candidate, Same: c.Verdict == stat.Equivalent}
+		for _, row := range c.Rows {
+			in.Differ = append(in.Differ, why.Executed{Function: row.Name, Baseline: row.Baseline, Candidate: row.Candidate})
+		}
+		list = append(list, in)
+	}
+	return list, nil
 }

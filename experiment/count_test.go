@@ -1,11 +1,18 @@
 package experiment
 
 import (
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"contend/count"
+	"contend/finding"
+	"contend/protocol"
+	"contend/report"
+	"contend/stat"
 	"contend/trial"
+	"contend/why"
 )
 
 // Instructions are counted of servers that are started here and kept busy.
@@ -57,6 +64,30 @@ func TestCallersThatCount(t *testing.T) {
 		if p.CallersOf(tt.chosen); p.Design.Levels[0] != tt.want {
 			t.Errorf("%+v: %v callers", tt, p.Design.Levels)
 		}
+	}
+}
+
+// A diagnosis counts what servers execute that contend starts, whatever their load; of a comparison that is refused it has the reason.
+func TestCountedForADiagnosis(t *testing.T) {
+	for command, want := range map[string]bool{"./b -listen {{addr}}": true, "": false, "docker run --rm -p {{port}}:80 image": false} {
+		e := OfSubjects(protocol.At("http://{{addr}}/"), map[string]Subject{"A": {Command: "./a -listen {{addr}}"}, "B": {Command: command, URL: "127.0.0.1:80"}})
+		e.Parts[0].Plan.Think = time.Second
+		r := newRunner(e, Options{}, new(report.Document))
+		if got := r.counter(e.Parts[0], nil, nil) != nil; got != want {
+			t.Errorf("%q: %v", command, got)
+		}
+	}
+	counts := &count.Counts{Tool: "valgrind-3.19.0", Comparisons: []count.Comparison{{Candidate: "B", Verdict: stat.Equivalent, Total: count.Difference{Baseline: 100, Candidate: 110},
+		Rows: []count.Row{{Name: "main.add", Difference: count.Difference{Baseline: 10, Candidate: 20}}}}}}
+	got, err := instructionsOf(counts)
+	want := []why.Instructions{{Arm: "B", Tool: "valgrind-3.19.0", Baseline: 100, Candidate: 110, Same: true, Differ: []why.Executed{{Function: "main.add", Baseline: 10, Candidate: 20}}}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	reason := finding.Errors.Refusal("7 of 8 requests failed")
+	counts.Comparisons[0].Reason = reason
+	if got, err := instructionsOf(counts); got != nil || err == nil || err.Error() != reason.String() {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
