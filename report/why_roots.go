@@ -73,7 +73,7 @@ func countedSentence(d *trial.Diagnosis, e why.Explanation) string {
 	case len(e.Roots) == 0:
 		return fmt.Sprintf("Your functions execute the same instructions, others do not (counted under %s): add --full", plain.Line(e.Counted.Tool))
 	}
-	return fmt.Sprintf("Instructions are exact, and no time: counted under %s", plain.Line(e.Counted.Tool))
+	return fmt.Sprintf("Instructions were counted exactly under %s; they are not time", plain.Line(e.Counted.Tool))
 }
 
 // executedTable has the functions whose counted instructions differ.

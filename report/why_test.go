@@ -230,8 +230,8 @@ func TestWhyCounted(t *testing.T) {
 		d    *report.Document
 		want []string
 	}{
-		{executed(), []string{"but in what they execute:", "in orders.(*Service).add: +3,710 instructions (+1.41%); most of it strings.EqualFold",
-			"red<script>|: +200 instructions (+0.0761%)", "Instructions are exact, and no time: counted under valgrind-3.19.0"}},
+		{executed(), []string{"but the instructions differ:", "in orders.(*Service).add: +3,710 instructions (+1.41%); most of it strings.EqualFold",
+			"red<script>|: +200 instructions (+0.0761%)", "Instructions were counted exactly under valgrind-3.19.0", "; they are not time"}},
 		{same(), []string{"or waiting, and none in instructions", "Both execute the same instructions per op, within ±0.05%, counted under valgrind-3.19.0"}},
 		{uncounted(), []string{"Instructions were not counted: counting instructions requires", "valgrind, which is not installed"}},
 	} {

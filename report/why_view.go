@@ -163,7 +163,7 @@ func whySentence(e why.Explanation) string {
 		between := fmt.Sprintf("(%s %s to %s)", ci(cpu.Level), unit.Signed(cpu.Low, times.Amount), times.Signed(cpu.High))
 		switch {
 		case onlyCounted(e):
-			return "CPU per op: no clear difference " + between + ", but in what they execute:"
+			return "CPU per op: no clear difference " + between + ", but the instructions differ:"
 		case len(e.Rows)+len(e.Roots) > 0:
 			return "CPU per op: no clear difference as a whole " + between + ", but in some of what it is spent on"
 		case waitSentence(e) == "" && e.Counted != nil && e.Counted.Same:
