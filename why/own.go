@@ -78,8 +78,9 @@ func only(stacks []Stack, of func(symbol.Frame) Origin, from Origin) (list []Sta
 	list = make([]Stack, len(stacks))
 	for i, s := range stacks {
 		list[i] = Stack{Samples: s.Samples, Time: s.Time}
+		collecting := from == Own && collects(s.Frames)
 		for n, f := range s.Frames {
-			if of(f) != from {
+			if of(f) != from || collecting {
 				continue
 			}
 			if n > 0 && len(list[i].Frames) == 0 {

@@ -105,12 +105,15 @@ func (p *Profile) spend(stacks []Stack, each float64, own *regexp.Regexp) {
 	for _, stack := range stacks {
 		spent := each * float64(stack.Samples)
 		spentOn[purpose(stack.Frames)] += spent
-		for name := range once(stack.Frames, symbol.Frame.String) {
-			functions[name] += spent
-		}
 		for _, f := range stack.Frames {
 			if _, known := of[f.String()]; !known {
 				of[f.String()] = originOf(f, own)
+			}
+		}
+		collecting := collects(stack.Frames)
+		for name := range once(stack.Frames, symbol.Frame.String) {
+			if !collecting || of[name] != Own {
+				functions[name] += spent
 			}
 		}
 		stack.Time = time.Duration(spent)
@@ -124,6 +127,12 @@ func (p *Profile) spend(stacks []Stack, each float64, own *regexp.Regexp) {
 		p.Functions = append(p.Functions, Function{name, time.Duration(spent), of[name]})
 	}
 	p.Packages = packagesOf(stacks, each)
+}
+
+// collects reports whether garbage is collected. Whoever allocates when that begins did not make all of the garbage: it is no time of functions of the
+// program's own.
+func collects(frames []symbol.Frame) bool {
+	return slices.ContainsFunc(frames, func(f symbol.Frame) bool { return kindOf(f) == work.Collection })
 }
 
 // resolve names the addresses of a process's stacks, which were taken since a time.

@@ -3,6 +3,7 @@ package why
 import (
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,5 +115,22 @@ func TestSmallFunctionsAreLeftOut(t *testing.T) {
 	}
 	if want := []Function{{Name: "looked at", Time: 100}, {Name: "kept", Time: 5}}; !reflect.DeepEqual(p.Functions, want) {
 		t.Errorf("%+v, want %+v", p.Functions, want)
+	}
+}
+
+// Garbage that is collected while a function of the program's own runs is no time of that function, neither in its profile nor in its calls.
+func TestCollectingIsNobodysTime(t *testing.T) {
+	own := symbol.Frame{Function: "serve (shop.py)", Package: symbol.Compiled, File: "/app/shop.py"}
+	collecting := []symbol.Frame{{Function: "visit_reachable", Package: "python3.14"}, {Function: "gc_collect_main", Package: "python3.14"}, own}
+	stacks := []Stack{{Frames: collecting, Samples: 30}, {Frames: []symbol.Frame{{Function: "dict_lookup", Package: "python3.14"}, own}, Samples: 70}}
+	p := NewProfile(&Samples{Stacks: stacks, Period: time.Millisecond}, 100*time.Millisecond, 100*time.Millisecond, 10, nil)
+	at := slices.IndexFunc(p.Functions, func(f Function) bool { return f.Name == own.Function })
+	if at < 0 || p.Functions[at].Time != 70*time.Millisecond || p.Functions[at].Of != Own {
+		t.Errorf("%+v, want 70 ms of %s", p.Functions, own.Function)
+	}
+	calls := OwnCallsOf([][]Stacks{{{Operations: 1, List: p.Stacks}}}, nil, 10)
+	at = slices.IndexFunc(calls, func(c Call) bool { return c.Function == own.Function })
+	if at < 0 || calls[at].PerOp[0] != float64(70*time.Millisecond) {
+		t.Errorf("%+v, want 70 ms in calls of %s", calls, own.Function)
 	}
 }
