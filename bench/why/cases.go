@@ -87,7 +87,7 @@ func (b *bench) compareBlind(ctx context.Context, c blindCase) blindResult {
 	r := blindResult{Set: c.Set, Case: c.Case, Server: c.Server}
 	target := protocol.At(strings.Replace(c.URL, "127.0.0.1:PORT", "{{addr}}", 1))
 	if c.GRPC.Method != "" {
-		target = protocol.At("grpc://{{addr}}" + c.GRPC.Method)
+		target = protocol.At("grpc://{{addr}}/" + strings.TrimPrefix(c.GRPC.Method, "/"))
 	}
 	if c.GRPC.Proto != "" {
 		target = target.With("proto", c.GRPC.Proto)
