@@ -61,7 +61,7 @@ func saysWhy(t *testing.T, sample func() (sampler, error)) {
 	slower(Config{sample: sample}, Func{"plain", work}, Func{"hashing", hash}).FailIfSlower(&f)
 	judged, because, _ := strings.Cut(f.text, "\n  why: ")
 	// Either may be too little to be certain of on a busy machine.
-	named := regexp.MustCompile(`(?m)^(  why: )?\+.* µs  (in abtest\.saysWhy\.func\d, not in plain; most of it sha256\.Sum256|hashing \(crypto/internal/fips140/sha256\.)`)
+	named := regexp.MustCompile(`(?m)^(  why: )?\+.* µs  (in abtest\.saysWhy\.func\d, not seen in plain; most of it sha256\.Sum256|hashing \(crypto/internal/fips140/sha256\.)`)
 	if !strings.HasPrefix(judged, "X: SLOWER: hashing takes") || !named.MatchString(because) {
 		t.Errorf("%s", f.text)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/failure"
 	"contend/internal/unit"
 	"contend/load"
 	"contend/trial"
@@ -37,7 +38,14 @@ func (c *counter) pace(ctx context.Context) error {
 	}
 	c.report(0, 0, "how fast the servers are under the simulator")
 	for _, arm := range c.fresh { // one that does not start at all would be waited for fifty times as long there
-		if err := c.started(ctx, arm, trial.Setup{}, func(*trial.Live, *load.Session) error { return nil }); err != nil {
+		err := c.started(ctx, arm, trial.Setup{}, func(live *trial.Live, s *load.Session) error {
+			cell, err := c.drive(ctx, live, s, int64(c.plan.VUs), 1)
+			if err != nil || cell.Completed > 0 {
+				return err
+			}
+			return nothingRight(arm, "", cell, "correct the URL or the server, or define a correct response (--expect-status, --check)")
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -91,7 +99,7 @@ func (c *counter) rate(ctx context.Context, arm trial.Arm) (perSec float64, star
 				c.mu.Unlock()
 			}
 			if cell.Completed == 0 {
-				return fmt.Errorf("%s: nothing succeeded under the simulator, where a server is up to %d times as slow and its own timeouts may fire: %s failed, %s errored (%s)", arm.Name, slower, unit.Count(cell.Failed), unit.Count(cell.ErroredTotal()), causes(cell))
+				return nothingRight(arm, fmt.Sprintf(" under the simulator, where a server is up to %d times as slow", slower), cell, "look for timeouts of its own that may fire")
 			}
 			took := time.Since(began)
 			if perSec = float64(n) / took.Seconds(); n > int64(c.plan.VUs) {
@@ -101,6 +109,12 @@ func (c *counter) rate(ctx context.Context, arm trial.Arm) (perSec float64, star
 		return nil
 	})
 	return perSec, start, err
+}
+
+// nothingRight is the mistake that a server has no right response.
+func nothingRight(arm trial.Arm, where string, cell trial.Cell, advice string) error {
+	err := fmt.Errorf("no request succeeded%s: %s failed, %s errored (%s)", where, unit.Count(cell.Failed), unit.Count(cell.ErroredTotal()), causes(cell))
+	return failure.About(arm.Name+": ", err, failure.Failure{Arm: arm.Name, Advice: advice})
 }
 
 // causes are why iterations had no right response.

@@ -242,7 +242,7 @@ func (c *counter) live(ctx context.Context, arm trial.Arm, use func(*trial.Live,
 		err = errKilled
 	}
 	if err != nil {
-		return counts, 0, fmt.Errorf("%s: %w", arm.Name, err)
+		return counts, 0, failure.About(arm.Name+": ", err, failure.Failure{Arm: arm.Name})
 	}
 	return counts, processes, nil
 }
@@ -277,7 +277,7 @@ func (c *counter) drivenIn(ctx context.Context, folder string, arm trial.Arm, us
 		return use(live, s)
 	})
 	if s, ok := subject.(interface{ Warnings() []finding.Warning }); ok && err == nil && finding.Killed.In(s.Warnings()) {
-		return fmt.Errorf("%s: %w", arm.Name, errKilled)
+		return failure.About(arm.Name+": ", errKilled, failure.Failure{Arm: arm.Name})
 	}
 	return err
 }

@@ -103,7 +103,7 @@ func weigh(baseline, candidate []map[string]float64, margin float64) Comparison 
 	c := Comparison{Looked: len(functions), Decides: Work}
 	each := 1 - (1-confidence)/float64(max(1, len(functions)))
 	empty := func() series { return series{make([]float64, len(baseline)), make([]float64, len(candidate))} }
-	agreeing, done, runtime, all := empty(), empty(), empty(), empty()
+	agreeing, done, runtime, collecting, all := empty(), empty(), empty(), empty(), empty()
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		s := functions[name]
 		all.add(s)
@@ -116,8 +116,17 @@ func weigh(baseline, candidate []map[string]float64, margin float64) Comparison 
 			c.Rows = appendRow(c.Rows, row)
 			continue
 		}
-		runtime.add(s)
-		c.Runtime = appendRow(c.Runtime, row)
+		if c.Runtime = appendRow(c.Runtime, row); row.Kind == work.Collection {
+			collecting.add(s)
+		} else {
+			runtime.add(s)
+		}
+	}
+	if d := collecting.shift(confidence); d.excludes0() { // none of its functions does alone
+		done.add(collecting)
+		c.Rows = appendRow(c.Rows, Row{Name: string(work.Collection), Kind: work.Collection, Difference: d})
+	} else {
+		runtime.add(collecting)
 	}
 	c.Work, c.Scattered, c.Total = done.shift(confidence), runtime.shift(confidence), all.shift(confidence)
 	allowed := margin * c.Total.Baseline

@@ -67,6 +67,27 @@ func TestWeigh(t *testing.T) {
 	}
 }
 
+// Of twenty functions of the collector none differs by more than its scatter, but all together do: 2000 instructions are a row, and count.
+func TestWeighCollection(t *testing.T) {
+	server := func(each float64) []map[string]float64 {
+		counts, scatter := map[string]float64{"main.spin": 40_000}, map[string][]float64{}
+		for i := range 20 {
+			name := fmt.Sprintf("runtime.gcDrain%d", i)
+			counts[name], scatter[name] = each, [][]float64{{-100, 100, 50, -50}, {100, -100, -50, 50}}[i%2]
+		}
+		return of(counts, scatter)
+	}
+	for each, want := range map[float64]stat.Verdict{500: stat.Equivalent, 600: stat.More} {
+		c := weigh(server(500), server(each), Margin)
+		if c.Verdict != want || want == stat.More && (len(c.Rows) != 1 || c.Rows[0].Name != "garbage collection" || c.Work.Value != 2000) {
+			t.Errorf("%g: %s of %+.1f, %+v", each, c.Verdict, c.Work.Value, c.Rows)
+		}
+		if sum := c.Work.Value + c.Scattered.Value; math.Abs(sum-c.Total.Value) > 1e-6 {
+			t.Errorf("%g and %g are not %g", c.Work.Value, c.Scattered.Value, c.Total.Value)
+		}
+	}
+}
+
 // main.spin has a row, and the others are named until all are 99%: 39,700 of 40,100.
 func TestOtherFunctions(t *testing.T) {
 	server := func(spin float64) []map[string]float64 {

@@ -258,8 +258,10 @@ func (r *runner) phases(p Part, observe func(trial.Progress)) (comparing, why fu
 		}
 		observe(progress)
 	}
+	done := 0.0 // further rounds do not take it back
 	why = func(progress trial.Progress) {
-		progress.Done, progress.Label = first+(1-first)*progress.Done, "why: "+progress.Label
+		done = max(done, first+(1-first)*progress.Done)
+		progress.Done, progress.Label = done, "why: "+progress.Label
 		observe(progress)
 	}
 	return comparing, why

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"contend/failure"
 	"contend/load"
 	"contend/probe"
 	"contend/setting"
@@ -99,7 +100,7 @@ func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe 
 	}
 	limited, cancel := Limit(ctx, d.Most(len(arms)-1)*(100+overtime)/100)
 	defer cancel()
-	if err = c.rounds(limited); IsTimeUp(limited) {
+	if err = c.rounds(limited); IsTimeUp(limited) && !c.neverReady(err) {
 		err = c.timeUp()
 	}
 	if short, ok := errors.AsType[*TooShortError](err); ok {
@@ -118,6 +119,12 @@ func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe 
 // overtime is by how many percent a comparison may exceed its time: whatever still runs then is dropped, which only
 // happens with servers that never respond. With other servers no round begins that would not end in time.
 const overtime = 10
+
+// neverReady reports whether the first server to be started had all the time, and was not ready then.
+func (c *comparing) neverReady(err error) bool {
+	return err != nil && len(c.trials.Starts) == 0 &&
+		slices.ContainsFunc(failure.All(err), func(f failure.Failure) bool { return f.Kind == failure.NotReady })
+}
 
 // timeUp is the mistake that the time was over before a round was; nil where one is done.
 func (c *comparing) timeUp() error {

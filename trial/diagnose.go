@@ -119,6 +119,8 @@ func Diagnose(ctx context.Context, arms []Arm, plan load.Plan, d Design, own *re
 		}
 	}
 	switch {
+	case ctx.Err() != nil && diagnosis != nil:
+		return diagnosis, ctx.Err() // without the rounds that are missing
 	case ctx.Err() != nil:
 		return &Diagnosis{Failed: "it was interrupted"}, ctx.Err()
 	case errors.As(err, new(*perf.UnavailableError)):
@@ -140,16 +142,18 @@ func (c *comparing) diagnose(ctx context.Context, d *Diagnosis) (*Diagnosis, err
 	rounds := &c.trials.Design.Rounds
 	for n := 1; n <= *rounds && d.possible(c.trials, max(0, why.MostRounds-n+1)); n++ {
 		if err := c.round(ctx, n); err != nil {
-			return nil, err
+			if ctx.Err() == nil || n <= why.LeastRounds {
+				return nil, err
+			}
+			d.Profiles = slices.DeleteFunc(d.Profiles, func(p why.Profile) bool { return p.Round == n })
+			break
 		}
 		switch {
 		case !d.whole(n) && *rounds < why.MostRounds:
 			*rounds++
 		case n == *rounds && n <= why.MostRounds && !d.byThemselves:
 			each := time.Since(began) / time.Duration(n)
-			if answers, err := d.answers(ctx, c.trials); err != nil {
-				return nil, err
-			} else if !answers {
+			if answers := d.answers(ctx, c.trials); !answers {
 				*rounds, d.further = min(why.FurtherRounds, n+int(mostFurther/each)), true
 			}
 		}
@@ -159,7 +163,7 @@ func (c *comparing) diagnose(ctx context.Context, d *Diagnosis) (*Diagnosis, err
 		d.attribute(c.trials.Arms)
 	}
 	d.Overhead, d.TraceOverhead = cost(c.trials.sampledLogRatios()), cost(d.tracedLogRatios)
-	return d, nil
+	return d, ctx.Err()
 }
 
 // attribute finds the calls of the arms, and what their code shows.

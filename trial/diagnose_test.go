@@ -371,6 +371,23 @@ type dead struct {
 func (d dead) Done() <-chan struct{} { return d.ended }
 func (d dead) Err() error            { return errors.New("exit status 7") }
 
+// Of one that is interrupted in round 14 the thirteen before are explained.
+func TestDiagnoseInterruptedLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		arms := []Arm{workingArm("A", 10*time.Millisecond, 4*time.Millisecond, new(atomic.Int64), asItIs),
+			workingArm("B", 10*time.Millisecond, 4*time.Millisecond, new(atomic.Int64), asItIs)}
+		d, err := Diagnose(ctx, arms, load.Plan{VUs: 4}, design(), nil, nil, func(p Progress) {
+			if strings.Contains(p.Label, "round 14 ") {
+				cancel()
+			}
+		})
+		if !errors.Is(err, context.Canceled) || d.Failed != "" || len(d.Profiles) != 2*13 {
+			t.Errorf("%d profiles, %q, %v", len(d.Profiles), d.Failed, err)
+		}
+	})
+}
+
 func TestDiagnoseInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var opened atomic.Int64

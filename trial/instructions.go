@@ -17,7 +17,7 @@ type Counter func(context.Context) ([]why.Instructions, error)
 
 // answers reports whether what has been sampled names functions of each candidate at each level, or says that threads wait. Where it
 // does not, or the difference is so small that the place of code in memory can make it, instructions are counted.
-func (d *Diagnosis) answers(ctx context.Context, t *Trials) (bool, error) {
+func (d *Diagnosis) answers(ctx context.Context, t *Trials) bool {
 	d.attribute(t.Arms)
 	d.explain(t.Arms, t.Design.Levels, t.Design.Confidence)
 	unclear := func(share float64) bool {
@@ -27,27 +27,24 @@ func (d *Diagnosis) answers(ctx context.Context, t *Trials) (bool, error) {
 		})
 	}
 	if d.counter != nil && d.isCompiled() && unclear(leastTimed) {
-		if err := d.count(ctx, t.Arms); err != nil {
-			return false, err
-		}
+		d.count(ctx, t.Arms)
 		d.explain(t.Arms, t.Design.Levels, t.Design.Confidence)
 	}
-	return !unclear(0), nil
+	return !unclear(0)
 }
 
-// count has the counter count. The error is that ctx is done.
-func (d *Diagnosis) count(ctx context.Context, arms []string) error {
+// count has the counter count.
+func (d *Diagnosis) count(ctx context.Context, arms []string) {
 	instructions, err := d.counter(ctx)
 	if err != nil {
 		d.Uncounted = err.Error()
-		return ctx.Err()
+		return
 	}
 	stacks := d.stacks(arms)
 	for i := range instructions {
 		instructions[i].Trace(stacks, d.own)
 	}
 	d.Instructions = instructions
-	return nil
 }
 
 // isCompiled reports whether functions of the programs themselves are known, and all of them are in files: those of a JIT compiler are others

@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -45,5 +46,20 @@ func TestExplainPackages(t *testing.T) {
 	}
 	if want := "[main 406.5 json 306.5 runtime 206.5 json alone 100.0 sha256 100.0]"; fmt.Sprint(got) != want {
 		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+// The program's own file has another name in each arm, whatever of the standard library or of shared ones one alone calls.
+func TestPackagesOfOne(t *testing.T) {
+	profile := func(arm string, names ...string) Profile {
+		p := Profile{Arm: arm, CPU: 1000}
+		for _, name := range names {
+			p.Packages = append(p.Packages, Package{Name: name, Time: 100})
+		}
+		return p
+	}
+	gone, fresh := packagesOfOne([]Profile{profile("A", "shop", "net/http"), profile("B", "shopB", "net/http", "strings", "libz.so.1")}, [2]string{"A", "B"})
+	if !slices.Equal(gone, []string{"shop"}) || !slices.Equal(fresh, []string{"shopB"}) {
+		t.Errorf("%q and %q", gone, fresh)
 	}
 }

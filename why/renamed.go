@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Renamed finds the program's own functions of the second arm, the candidate, that took the place of one of the first, with
@@ -77,13 +78,14 @@ func (t *tree) changes(names []string, keys func(name string) []string) map[stri
 	return changes
 }
 
-// packagesOfOne are those that the first of two arms alone has, and those that the second alone has.
+// packagesOfOne are those that the first of two arms alone has, and those that the second alone has, without Go's and what shared libraries are.
 func packagesOfOne(profiles []Profile, arms [2]string) (gone, fresh []string) {
 	has := map[string]*[2]bool{}
 	for _, p := range profiles {
 		side := slices.Index(arms[:], p.Arm)
 		for _, one := range p.Packages {
-			if side < 0 || float64(one.Time) < rowShare*float64(p.CPU) {
+			first, _, _ := strings.Cut(one.Name, "/")
+			if side < 0 || float64(one.Time) < rowShare*float64(p.CPU) || slices.Contains(standard, first) || strings.Contains(one.Name, ".so") {
 				continue
 			}
 			if has[one.Name] == nil {

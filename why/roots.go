@@ -46,16 +46,16 @@ func (r Root) What() string {
 	return ShortName(r.Name)
 }
 
-// Where says in which of two variants alone it is called, if it is, and what most of its difference is in, as in ", not in
+// Where says in which of two variants alone it is called, if it is, and what most of its difference is in, as in ", not seen in
 // A; most of it fmt.Fprintln"; "": neither is known.
 func (r Root) Where(baseline, candidate string) (text string) {
 	switch {
 	case r.Was != "":
 		text = ", " + ShortName(r.Was) + " in " + baseline
 	case r.Only && r.Value > 0:
-		text = ", not in " + baseline
+		text = ", not seen in " + baseline
 	case r.Only:
-		text = ", not in " + candidate
+		text = ", not seen in " + candidate
 	}
 	if len(r.Mostly) > 0 {
 		names := make([]string, len(r.Mostly))

@@ -222,7 +222,7 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 		return err
 	}
 	defer a.crew.close()
-	doc := documentOf(arms, c.URL)
+	doc := documentOf(arms, c.URL, c.Env)
 	if err := a.lacks(ctx, c, arms, e.Parts[0]); err != nil {
 		return a.unmeasured(ctx, doc, &c.views, err)
 	}
@@ -241,10 +241,8 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 	fmt.Fprintf(a.Err, "compare: %s\n", outline)
 	if c.Why {
 		takes := trial.DiagnosisTakes(len(arms), e.Parts[0].Design)
-		fmt.Fprintf(a.Err, "why: sampling both for %s more\n", setting.Duration(trial.RoundUp(takes)))
-		if most > 0 {
-			most += takes
-		}
+		fmt.Fprintf(a.Err, "why: sampling both for about %s more, and longer if that names no function\n", setting.Duration(trial.RoundUp(takes)))
+		most = 0 // nobody knows how long that is
 	}
 	p := a.progress(c.UI)
 	told, err := a.tell(&c.outlets, "compare", e.Title, p)
@@ -262,11 +260,16 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 	return a.finish(ctx, doc, &c.remembered, err)
 }
 
-// documentOf is that of a comparison, to be filled.
-func documentOf(arms []arm, url string) *report.Document {
+// documentOf is that of a comparison, to be filled. Variables of one command tell it apart from others that are the same.
+func documentOf(arms []arm, url string, env []string) *report.Document {
 	doc := newDocument("compare")
 	for _, one := range arms {
-		doc.Arms = append(doc.Arms, report.Arm{Name: one.name, Does: one.does, URL: url})
+		_, own := split(arms, one, env)
+		does := one.does
+		for _, entry := range slices.Backward(own) {
+			does = report.Quoted(entry) + " " + does
+		}
+		doc.Arms = append(doc.Arms, report.Arm{Name: one.name, Does: does, URL: url})
 	}
 	return doc
 }

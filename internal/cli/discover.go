@@ -100,7 +100,7 @@ func (a *app) discoverAll(cmd *cobra.Command, c *compareFlags, args []string) ([
 	if err := c.add(arms, e.Subjects); err != nil {
 		return nil, usage(err)
 	}
-	doc := documentOf(arms, "")
+	doc := documentOf(arms, "", nil)
 	programs, err := a.build(cmd.Context(), c, e, doc)
 	defer programs.remove(a)
 	if err != nil {
