@@ -72,8 +72,11 @@ func unnamedSentence(of *trial.Diagnosis, arms []string, e why.Explanation) stri
 	return cutSentence(of, arms, e)
 }
 
-// cutSentence says for which of two variants callers are unknown, and what to do; "" where most are known.
+// cutSentence says for which of two variants callers are unknown, and what to do; "" where most are known, or the difference is explained.
 func cutSentence(d *trial.Diagnosis, arms []string, e why.Explanation) string {
+	if len(e.Roots) > 0 {
+		return ""
+	}
 	var cut []string
 	for _, arm := range []string{e.Baseline, e.Candidate} {
 		if at := slices.Index(arms, arm); at >= 0 && why.Cut(d.Calls, at) > mostCut {

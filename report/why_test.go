@@ -219,6 +219,7 @@ func same() *report.Document {
 
 func uncounted() *report.Document {
 	d := diagnosed(oneLevel(20), 0)
+	d.Trials[0].Why.Calls = []why.Call{{Function: "all", PerOp: []float64{30_000, 30_000}}, {Function: "[unknown]", Depth: 1, PerOp: []float64{3000, 24_000}}}
 	d.Trials[0].Why.Uncounted = "counting instructions requires \x1b[31mvalgrind, which is not installed"
 	d.Derive()
 	return d
@@ -233,7 +234,8 @@ func TestWhyCounted(t *testing.T) {
 		{executed(), []string{"but the instructions differ:", "in orders.(*Service).add: +3,710 instructions (+1.41%); most of it strings.EqualFold",
 			"red<script>|: +200 instructions (+0.0761%)", "Instructions were counted exactly under valgrind-3.19.0", "; they are not time"}},
 		{same(), []string{"or waiting, and none in instructions", "Both execute the same instructions per op, within ±0.05%, counted under valgrind-3.19.0"}},
-		{uncounted(), []string{"Instructions were not counted: counting instructions requires", "valgrind, which is not installed"}},
+		{uncounted(), []string{"Instructions were not counted: counting instructions requires", "valgrind, which is not installed",
+			"Callers unknown for 80% of the CPU time of inputq: build with -fno-omit-frame-pointer"}},
 	} {
 		var b bytes.Buffer
 		if err := tt.d.Screen(&b, report.Look{}); err != nil {

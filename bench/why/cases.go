@@ -107,6 +107,9 @@ func (b *bench) compareBlind(ctx context.Context, c blindCase) blindResult {
 	for _, root := range e.Roots {
 		r.Roots = append(r.Roots, root.Name)
 	}
+	if len(e.Roots) == 0 {
+		r.Error = diagnosis.Uncounted
+	}
 	for _, row := range e.Own {
 		r.Own = append(r.Own, fmt.Sprintf("%s %+.0f [%.0f, %.0f]", row.Name, row.Value, row.Low, row.High))
 	}
