@@ -34,7 +34,17 @@ func (c *counter) refusal(baseline, candidate string) *finding.Warning {
 			}
 		}
 	}
-	return cmp.Or(c.uncounted(baseline), c.uncounted(candidate), c.drifts(baseline), c.drifts(candidate))
+	return cmp.Or(c.uncounted(baseline), c.uncounted(candidate), c.drifts(baseline), c.drifts(candidate), c.answersDiffer(baseline, candidate))
+}
+
+// answersDiffer reports whether both do not do the same work, or nothing.
+func (c *counter) answersDiffer(baseline, candidate string) *finding.Warning {
+	base, known := c.answered[baseline]
+	cand, also := c.answered[candidate]
+	if !known || !also || c.AnswersMayDiffer {
+		return nil
+	}
+	return trial.AnswersDiffer(base, cand)
 }
 
 // tooFew refuses a comparison of so few repetitions that there is no interval, or returns nothing.

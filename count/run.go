@@ -47,6 +47,8 @@ type Options struct {
 	Limit time.Duration
 	// Apart has one server counted after the other, since they cannot run at the same time.
 	Apart bool
+	// AnswersMayDiffer compares servers although they answer otherwise.
+	AnswersMayDiffer bool
 	// Kept, if set, has arms that are not counted again, and gets those that are.
 	Kept *Kept
 	// Observe, if set, gets the progress.
@@ -63,6 +65,7 @@ type counter struct {
 	began      time.Time
 	perOp      map[string][]costs              // by arm, of each repetition
 	events     map[string][]map[string]float64 // of each life without the simulator
+	answered   map[string]trial.Cell           // what arms answered in their last run
 	warmUp     int64                           // iterations
 	paced      time.Time
 	repetition time.Duration // how long one takes, about; 0: unknown
@@ -74,7 +77,7 @@ type counter struct {
 // Compare counts the instructions that operations of the arms cost. The first arm is the baseline, and the plan has the
 // number of callers. On an error, and when ctx is done, the counts so far are also returned.
 func Compare(ctx context.Context, arms []trial.Arm, plan load.Plan, o Options) (*Counts, error) {
-	c := &counter{Options: o, arms: arms, plan: plan, began: time.Now(), life: guessedLife, perOp: map[string][]costs{}, events: map[string][]map[string]float64{}}
+	c := &counter{Options: o, arms: arms, plan: plan, began: time.Now(), life: guessedLife, perOp: map[string][]costs{}, answered: map[string]trial.Cell{}, events: map[string][]map[string]float64{}}
 	c.Counts = Counts{Tool: o.Tool.Version, Operation: "request", Concurrency: plan.VUs, Repetitions: max(o.Repetitions, leastRepetitions), Margin: o.Margin}
 	for _, arm := range arms {
 		c.Arms = append(c.Arms, arm.Name)
@@ -209,10 +212,14 @@ func (c *counter) run(ctx context.Context, arm trial.Arm, repetition int, iterat
 	run := Run{Arm: arm.Name, Repetition: repetition, Iterations: iterations}
 	counts, processes, err := c.live(ctx, arm, func(live *trial.Live, s *load.Session) error {
 		cell, err := c.drive(ctx, live, s, iterations, slower)
-		if err == nil {
-			run.Wrong = iterations - cell.Completed
+		if err != nil {
+			return err
 		}
-		return err
+		run.Wrong, cell.Arm = iterations-cell.Completed, arm.Name
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.answered[arm.Name] = cell
+		return nil
 	})
 	if err != nil {
 		return counts, err

@@ -94,7 +94,7 @@ func (r *runner) count(ctx context.Context, p Part, arms []trial.Arm, design tri
 		margin = *p.Design.Margin
 	}
 	counts, err := count.Compare(ctx, arms, plan, count.Options{Tool: tool, Repetitions: cmp.Or(p.Design.Rounds, count.Repetitions), Margin: margin, Limit: p.Design.Duration,
-		Apart: design.Alone != "", Kept: r.options.Counted, Observe: comparing})
+		Apart: design.Alone != "", AnswersMayDiffer: p.Design.AnswersMayDiffer, Kept: r.options.Counted, Observe: comparing})
 	if len(counts.Runs)+len(counts.Comparisons) > 0 {
 		r.doc.Counts = append(r.doc.Counts, report.Counts{Place: report.Place{Experiment: r.ID, Part: p.Name}, Counts: *counts})
 	}
@@ -122,7 +122,7 @@ func (r *runner) counter(p Part, arms []trial.Arm, observe func(trial.Progress))
 		plan := p.plan()
 		plan.Pacer, plan.Think, plan.VUs, plan.MaxErrors = nil, 0, count.Callers, &p.Design.MaxErrors
 		counts, err := count.Compare(ctx, arms, plan, count.Options{Tool: tool, Repetitions: count.Repetitions, Margin: count.Margin, Limit: countedAtMost,
-			Apart: r.alone(p) != "", Observe: observe})
+			Apart: r.alone(p) != "", AnswersMayDiffer: true, Observe: observe})
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,15 @@ import (
 // work, as finding.AnswersDiffer describes it; nil: they do, it is not known, or the
 // design allows it.
 func (t *Trials) answersDiffer(base, cand Cell) *finding.Warning {
-	if t.alike(base, cand, 0) {
+	if t.Design.AnswersMayDiffer {
+		return nil
+	}
+	return AnswersDiffer(base, cand)
+}
+
+// AnswersDiffer is answersDiffer of what was not measured in trials.
+func AnswersDiffer(base, cand Cell) *finding.Warning {
+	if alike(base, cand, 0) {
 		return nil
 	}
 	return finding.AnswersDiffer.Refusal("the responses differ, so the servers do not do the same work: %s; %s", described(base), described(cand))
@@ -28,15 +36,15 @@ func (t *Trials) answersDiffer(base, cand Cell) *finding.Warning {
 // deviation that it can have.
 func (t *Trials) plainlyDiffer(base, cand Cell) bool {
 	fewest := min(base.Answers.Count(), cand.Answers.Count())
-	return !t.alike(base, cand, 1/math.Sqrt(float64(max(1, fewest))))
+	return !t.Design.AnswersMayDiffer && !alike(base, cand, 1/math.Sqrt(float64(max(1, fewest))))
 }
 
 // alike reports whether the answers of two arms are alike, if each share of an arm's answers may
-// be off by chance; also true if that is not known, or not asked.
-func (t *Trials) alike(base, cand Cell, chance float64) bool {
+// be off by chance; also true if that is not known.
+func alike(base, cand Cell, chance float64) bool {
 	a, b := base.Answers, cand.Answers
 	known := a.Count() > 0 && b.Count() > 0
-	return t.Design.AnswersMayDiffer || !known || bothChecked(a, b) || sameKinds(a, b, chance) && sameLengths(a, b, chance)
+	return !known || bothChecked(a, b) || sameKinds(a, b, chance) && sameLengths(a, b, chance)
 }
 
 // bothChecked: every right answer has passed a check of its content.
