@@ -152,10 +152,11 @@ func (c *comparing) diagnose(ctx context.Context, d *Diagnosis) (*Diagnosis, err
 		case !d.whole(n) && *rounds < why.MostRounds:
 			*rounds++
 		case n == *rounds && n <= why.MostRounds && !d.byThemselves:
-			each := time.Since(began) / time.Duration(n)
-			if answers := d.answers(ctx, c.trials); !answers {
-				*rounds, d.further = min(why.FurtherRounds, n+int(mostFurther/each)), true
+			sampled := time.Since(began)
+			if !d.answers(ctx, c.trials) {
+				*rounds, d.further = min(why.FurtherRounds, n+int(mostFurther/(sampled/time.Duration(n)))), true
 			}
+			began = time.Now().Add(-sampled) // counting is no sampling
 		}
 	}
 	d.Elapsed = time.Since(began)

@@ -33,10 +33,10 @@ func (e *Explanation) Trace(own, all []Call, baseline, candidate int, renamed ma
 		}
 	}
 	own = rename(own, baseline, candidate, renamed)
-	isNone := func(r Row) bool { return !program.explains(r, e.CPU.BaselineValue) }
-	e.Roots = Roots(slices.DeleteFunc(slices.Clone(e.Own), isNone), own, baseline, candidate, program.Changed)
+	isNoRoot := func(r Row) bool { return !program.explains(r, e.CPU.BaselineValue) }
+	e.Roots = Roots(slices.DeleteFunc(slices.Clone(e.Own), isNoRoot), own, baseline, candidate, program.Changed)
 	if len(e.Roots) == 0 {
-		e.Roots = slices.DeleteFunc(newTree(own, baseline, candidate).calling(e.Functions), func(r Root) bool { return isNone(r.Row) })
+		e.Roots = slices.DeleteFunc(newTree(own, baseline, candidate).calling(e.Functions), func(r Root) bool { return isNoRoot(r.Row) })
 	}
 	if e.CPU.Excludes0() { // what goes the other way does not explain it
 		slices.SortStableFunc(e.Roots, func(a, b Root) int { return cmp.Compare(b.Value*e.CPU.Value, 0) - cmp.Compare(a.Value*e.CPU.Value, 0) })
