@@ -114,7 +114,7 @@ func (c *counter) rate(ctx context.Context, arm trial.Arm) (perSec float64, star
 // nothingRight is the mistake that a server has no right response.
 func nothingRight(arm trial.Arm, where string, cell trial.Cell, advice string) error {
 	err := fmt.Errorf("no request succeeded%s: %s failed, %s errored (%s)", where, unit.Count(cell.Failed), unit.Count(cell.ErroredTotal()), causes(cell))
-	return failure.About(arm.Name+": ", err, failure.Failure{Arm: arm.Name, Advice: advice})
+	return trial.Named(arm.Name, failure.With(err, failure.Failure{Advice: advice}))
 }
 
 // causes are why iterations had no right response.

@@ -249,7 +249,7 @@ func (c *counter) live(ctx context.Context, arm trial.Arm, use func(*trial.Live,
 		err = errKilled
 	}
 	if err != nil {
-		return counts, 0, failure.About(arm.Name+": ", err, failure.Failure{Arm: arm.Name})
+		return counts, 0, trial.Named(arm.Name, err)
 	}
 	return counts, processes, nil
 }
@@ -284,7 +284,7 @@ func (c *counter) drivenIn(ctx context.Context, folder string, arm trial.Arm, us
 		return use(live, s)
 	})
 	if s, ok := subject.(interface{ Warnings() []finding.Warning }); ok && err == nil && finding.Killed.In(s.Warnings()) {
-		return failure.About(arm.Name+": ", errKilled, failure.Failure{Arm: arm.Name})
+		return trial.Named(arm.Name, errKilled)
 	}
 	return err
 }

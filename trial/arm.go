@@ -33,7 +33,7 @@ func (a Arm) Launch(ctx context.Context, s Setup) (*Live, error) {
 		}
 	}
 	if err != nil {
-		return nil, named(a.Name, err)
+		return nil, Named(a.Name, err)
 	}
 	live.arm, live.onlyCounted = a.Name, s.Counted != nil
 	return live, nil
@@ -298,11 +298,11 @@ type DiedError struct {
 
 // Error names the arm and says how its process ended.
 func (e *DiedError) Error() string {
-	return named(e.Arm, fmt.Errorf("its process died: %w", e.Err)).Error()
+	return Named(e.Arm, fmt.Errorf("its process died: %w", e.Err)).Error()
 }
 
-// named puts the name of an arm before an error; one alone may have none.
-func named(arm string, err error) error {
+// Named puts the name of an arm before an error, and into its failure; one alone may have none.
+func Named(arm string, err error) error {
 	if arm == "" {
 		return err
 	}

@@ -62,7 +62,7 @@ func (c Cell) outage() error {
 	if c.Result == nil || c.Stopped != load.StoppedByOutage {
 		return nil
 	}
-	return named(c.Arm, errors.New(c.Silence()))
+	return Named(c.Arm, errors.New(c.Silence()))
 }
 
 // measure drives a live arm once and reads the clocks of its server at the very

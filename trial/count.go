@@ -83,7 +83,7 @@ func (r *round) countedPair(ctx context.Context, sessions []*load.Session, at po
 			err = missing
 		}
 		if err != nil {
-			return cells, named(r.arms[arm].Name, err)
+			return cells, Named(r.arms[arm].Name, err)
 		}
 		if _, known := cell.Counted.PerOp(perf.Instructions); known && !r.counting.asked {
 			cell.Uncounted = "" // nobody misses the rest

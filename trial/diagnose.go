@@ -182,7 +182,7 @@ func (r *round) sampledPair(ctx context.Context, sessions []*load.Session, at po
 		r.report(arm, at)
 		cell, profile, err := r.sample(ctx, r.lives[arm], sessions[arm], r.blockPlan(at.level))
 		if err != nil {
-			return cells, named(r.arms[arm].Name, err)
+			return cells, Named(r.arms[arm].Name, err)
 		}
 		cells[arm] = cell
 		profile.Arm, profile.Round, profile.Concurrency = r.arms[arm].Name, r.number, at.level

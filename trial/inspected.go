@@ -68,7 +68,7 @@ func (r *round) inspect(ctx context.Context, sessions []*load.Session, level int
 			}
 			untold, err := of.tell(ctx, teller{r.lives[arm], sessions[arm], name, level})
 			if err = errors.Join(err, ctx.Err()); err != nil {
-				return named(name, err)
+				return Named(name, err)
 			}
 			if untold != nil {
 				*of.silent = append(*of.silent, Silent{name, untold.Error()})

@@ -99,9 +99,11 @@ func (in Instructions) roots(own, all *tree, changed []string) (roots []Root) {
 	}
 	called := map[string]map[string]float64{}
 	for name, delta := range libraries {
-		by := all.caller(name, isRoot)
+		by := ""
 		if len(roots) == 1 {
 			by = roots[0].Name
+		} else {
+			by = all.caller(name, isRoot)
 		}
 		if called[by] == nil {
 			called[by] = map[string]float64{}
@@ -153,16 +155,7 @@ func withoutInlined(differ []Executed) []Executed {
 
 // caller is the nearest function above one that is so, where most of its time is; "": none is.
 func (t *tree) caller(function string, is func(string) bool) string {
-	spent := map[string]float64{}
-	for _, i := range t.at[function] {
-		up := t.up[i]
-		for up > 0 && !is(t.calls[up].Function) {
-			up = t.up[up]
-		}
-		if up > 0 {
-			spent[t.calls[up].Function] += t.ns(i, 0) + t.ns(i, 1)
-		}
-	}
+	spent := t.nearestCallers(function, is, func(call int) float64 { return t.ns(call, 0) + t.ns(call, 1) })
 	if most := mostGrown(spent); len(most) > 0 {
 		return most[0]
 	}

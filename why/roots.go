@@ -119,16 +119,7 @@ func (t *tree) blame(r *Root, rows map[string]Row, changed []string) {
 	if r.Only || slices.Contains(changed, r.Name) {
 		return
 	}
-	under := map[string]float64{}
-	for _, i := range t.at[r.Name] {
-		up := t.up[i]
-		for up > 0 && !slices.Contains(changed, t.calls[up].Function) {
-			up = t.up[up]
-		}
-		if up > 0 {
-			under[t.calls[up].Function] += t.deltaAt(i)
-		}
-	}
+	under := t.nearestCallers(r.Name, func(function string) bool { return slices.Contains(changed, function) }, t.deltaAt)
 	for _, name := range slices.Sorted(maps.Keys(under)) {
 		if under[name]/t.delta(r.Name) < within {
 			continue
@@ -141,6 +132,21 @@ func (t *tree) blame(r *Root, rows map[string]Row, changed []string) {
 		r.Callers = callee.Callers[:max(0, slices.Index(callee.Callers, name))]
 		return
 	}
+}
+
+// nearestCallers are the nearest functions above one that are so, each with what the calls of it below are worth.
+func (t *tree) nearestCallers(function string, are func(string) bool, worth func(call int) float64) map[string]float64 {
+	under := map[string]float64{}
+	for _, i := range t.at[function] {
+		up := t.up[i]
+		for up > 0 && !are(t.calls[up].Function) {
+			up = t.up[up]
+		}
+		if up > 0 {
+			under[t.calls[up].Function] += worth(i)
+		}
+	}
+	return under
 }
 
 // A tree is the calls by function.

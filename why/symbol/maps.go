@@ -15,10 +15,10 @@ import (
 // kernel's 12.
 const maxText = 64 << 20
 
-// readText reads a text of at most maxText, nil if it is longer.
-func readText(r io.Reader) []byte {
-	text, err := io.ReadAll(io.LimitReader(r, maxText+1))
-	if err != nil || len(text) > maxText {
+// readText reads a text of at most so many bytes, nil if it is longer.
+func readText(r io.Reader, most int) []byte {
+	text, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	if err != nil || len(text) > most {
 		return nil
 	}
 	return text
@@ -66,35 +66,38 @@ var installed = lazyregexp.New(`^.*/(?:node_modules|site-packages|dist-packages|
 const Anonymous = "(anonymous) ("
 
 // scripted is such a name as one says it, handle (server.js) or, of one that has no name, (anonymous)
-// (server.js:12); of a dependency with its path. Any other name stays as it is. The file is that of V8 or Python; "" of
-// others.
-func scripted(name string) (said, file string) {
-	function, file, line := inSource(name)
-	if file == "" {
-		return name, ""
+// (server.js:12); of a dependency with its path. Any other name stays as it is.
+func scripted(name string) (said string, of source) {
+	of = inSource(name)
+	if of.file == "" {
+		return name, of
 	}
-	shown := installed().ReplaceAllString(file, "")
-	if shown == file && strings.Contains(file, "/") && !strings.HasPrefix(file, "node:") {
-		folder, base := path.Split(file)
+	shown := installed().ReplaceAllString(of.file, "")
+	if shown == of.file && strings.Contains(of.file, "/") && !strings.HasPrefix(of.file, "node:") {
+		folder, base := path.Split(of.file)
 		if shown = base; strings.HasPrefix(base, "index.") || strings.HasPrefix(base, "__") { // says nothing alone
 			shown = path.Join(path.Base(folder), base)
 		}
 	}
-	if function == "" {
-		return Anonymous + shown + line + ")", file
+	if of.function == "" {
+		return Anonymous + shown + of.line + ")", of
 	}
-	return function + " (" + shown + ")", file
+	return of.function + " (" + shown + ")", of
 }
 
-// inSource takes the name of a function of a script apart; file is "" of others. Python names no line; that of V8 begins with a colon.
-func inSource(name string) (function, file, line string) {
+// A source is where V8 or Python says that a function of a script stands; of others the file is "". Python names no line; that of V8
+// begins with a colon.
+type source struct{ function, file, line string }
+
+// inSource takes the name of a function apart.
+func inSource(name string) source {
 	if parts := inScript().FindStringSubmatch(name); parts != nil {
-		return parts[1], parts[2], parts[3]
+		return source{parts[1], parts[2], parts[3]}
 	}
 	if parts := inPython().FindStringSubmatch(name); parts != nil {
-		return parts[1], parts[2], ""
+		return source{parts[1], parts[2], ""}
 	}
-	return "", "", ""
+	return source{}
 }
 
 // maxKernel is more than a function of the kernel has: what is farther from the start of

@@ -113,7 +113,7 @@ func readCompiled(pid int) *names {
 		return nil
 	}
 	defer f.Close()
-	return perfMap(readText(f))
+	return perfMap(readText(f, maxText))
 }
 
 // identity returns the user that a process runs as, and its ID as it knows it itself, which
@@ -148,5 +148,5 @@ func readKernel() *names {
 		return nil
 	}
 	defer f.Close()
-	return kallsyms(readText(f))
+	return kallsyms(readText(f, maxText))
 }

@@ -18,7 +18,7 @@ const (
 
 // scripts are what has been read of files of source code. The zero value has read nothing.
 type scripts struct {
-	kept map[fileID]*script
+	kept map[fileID]*script // nil: it is too long
 	pid  int
 	seen map[string]*script // of this process; nil: it cannot be read
 }
@@ -26,31 +26,29 @@ type scripts struct {
 // A script is a file of source code.
 type script struct {
 	lines []string
-	codes map[string]Code // by function
+	codes map[source]Code
 }
 
-// code is that of a function that a process runs, as its map names it: of its source. Each process of node has its own machine code of
+// code is that of a function that a process runs: of its source. Each process of node has its own machine code of
 // it, so At is the process; Python has none, and the same place everywhere.
-func (s *scripts) code(pid int, name string) Code {
-	function, file, line := inSource(name)
-	if file == "" || installed().MatchString(file) {
+func (s *scripts) code(pid int, of source) Code {
+	if of.file == "" || installed().MatchString(of.file) {
 		return Code{}
 	}
-	of := s.of(pid, strings.TrimPrefix(file, "file://"))
-	if of == nil {
+	text := s.of(pid, strings.TrimPrefix(of.file, "file://"))
+	if text == nil {
 		return Code{}
 	}
-	key := function + line
-	code, known := of.codes[key]
+	code, known := text.codes[of]
 	if !known {
-		if line == "" {
-			code.Digest = of.python(function)
-		} else if n, err := strconv.Atoi(line[1:]); err == nil {
-			code.Digest = of.javaScript(n)
+		if of.line == "" {
+			code.Digest = text.python(of.function)
+		} else if n, err := strconv.Atoi(of.line[1:]); err == nil {
+			code.Digest = text.javaScript(n)
 		}
-		of.codes[key] = code
+		text.codes[of] = code
 	}
-	if code.Digest != 0 && line != "" {
+	if code.Digest != 0 && of.line != "" {
 		code.At = uint64(pid)
 	}
 	return code
@@ -79,7 +77,7 @@ func (s *scripts) read(pid int, file string) *script {
 	if err != nil {
 		return nil
 	}
-	if known := s.kept[id]; known != nil {
+	if known, ok := s.kept[id]; ok {
 		return known
 	}
 	if len(s.kept) >= maxScripts || s.kept == nil {
@@ -91,11 +89,11 @@ func (s *scripts) read(pid int, file string) *script {
 
 // newScript reads a file; nil if it is too long.
 func newScript(f io.Reader) *script {
-	text, err := io.ReadAll(io.LimitReader(f, maxScript+1))
-	if err != nil || len(text) > maxScript {
+	text := readText(f, maxScript)
+	if text == nil {
 		return nil
 	}
-	return &script{strings.Split(string(text), "\n"), map[string]Code{}}
+	return &script{strings.Split(string(text), "\n"), map[source]Code{}}
 }
 
 // beginsBody finds the end of parameters that have lines of their own.

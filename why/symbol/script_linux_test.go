@@ -36,14 +36,14 @@ func TestScriptCode(t *testing.T) {
 		{"JS:*find " + filepath.Join(dir, "gone.js") + ":2:15", false, false},
 		{"Builtin:StringPrototypeIndexOf", false, false},
 	} {
-		code := s.code(pid, tt.name)
+		code := s.code(pid, inSource(tt.name))
 		if (code.Digest != 0) != tt.known || (code.At == uint64(pid)) != tt.made {
 			t.Errorf("%s: %+v", tt.name, code)
 		}
 	}
-	before := s.code(pid, "py::Cart.add:"+python)
+	before := s.code(pid, inSource("py::Cart.add:"+python))
 	testenv.Write(t, python, inPythonFile+"\n")
-	if after := new(scripts).code(pid, "py::Cart.add:"+python); after != before {
+	if after := new(scripts).code(pid, inSource("py::Cart.add:"+python)); after != before {
 		t.Errorf("%+v, and %+v of a file with one more line", before, after)
 	}
 }

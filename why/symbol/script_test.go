@@ -1,6 +1,7 @@
 package symbol
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -22,6 +23,19 @@ class Store {
 }
 `
 
+// isOf checks that a function of a text is another where one part of it is edited, and the same where another part is.
+func isOf(t *testing.T, text, within, not, function string, digest func(*script) uint64) {
+	t.Helper()
+	code := func(text string) uint64 { return digest(newScript(strings.NewReader(text))) }
+	same := code(text)
+	if code(strings.Replace(text, within, "edited", 1)) == same {
+		t.Errorf("%s is the same without %s", function, within)
+	}
+	if code(strings.Replace(text, not, "edited", 1)) != same {
+		t.Errorf("%s is another without %s", function, not)
+	}
+}
+
 func TestJavaScript(t *testing.T) {
 	for _, tt := range []struct {
 		line   int
@@ -34,14 +48,7 @@ func TestJavaScript(t *testing.T) {
 		{12, "this.map", "class"},
 		{11, "this.map", "return null"},
 	} {
-		code := func(text string) uint64 { return newScript(strings.NewReader(text)).javaScript(tt.line) }
-		same := code(inJavaScript)
-		if code(strings.Replace(inJavaScript, tt.within, "edited", 1)) == same {
-			t.Errorf("line %d is the same without %s", tt.line, tt.within)
-		}
-		if code(strings.Replace(inJavaScript, tt.not, "edited", 1)) != same {
-			t.Errorf("line %d is another without %s", tt.line, tt.not)
-		}
+		isOf(t, inJavaScript, tt.within, tt.not, fmt.Sprint("line ", tt.line), func(s *script) uint64 { return s.javaScript(tt.line) })
 	}
 	if of := newScript(strings.NewReader(inJavaScript)); of.javaScript(0) != 0 || of.javaScript(1000) != 0 {
 		t.Error("a line that is not there has code")
@@ -78,14 +85,7 @@ func TestPython(t *testing.T) {
 		{"Cart.drop", "return None", "price(item)"},
 		{"Cart.add.<locals>.<lambda>", "x * 2", "return None"},
 	} {
-		code := func(text string) uint64 { return newScript(strings.NewReader(text)).python(tt.function) }
-		same := code(inPythonFile)
-		if code(strings.Replace(inPythonFile, tt.within, "edited", 1)) == same {
-			t.Errorf("%s is the same without %s", tt.function, tt.within)
-		}
-		if code(strings.Replace(inPythonFile, tt.not, "edited", 1)) != same {
-			t.Errorf("%s is another without %s", tt.function, tt.not)
-		}
+		isOf(t, inPythonFile, tt.within, tt.not, tt.function, func(s *script) uint64 { return s.python(tt.function) })
 	}
 	of := newScript(strings.NewReader(inPythonFile))
 	for _, name := range []string{"<module>", "", "Cart", "nothing", "ad"} {

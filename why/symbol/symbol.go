@@ -121,8 +121,8 @@ func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64, since ti
 			compiled = cmp.Or(readCompiled(pid), &names{})
 		}
 		if name, ok := compiled.at(addr); ok {
-			function, file := scripted(name)
-			frames[i] = []Frame{{Function: Printable(function), Package: Compiled, File: Printable(file), Code: r.scripts.code(pid, name)}}
+			function, of := scripted(name)
+			frames[i] = []Frame{{Function: Printable(function), Package: Compiled, File: Printable(of.file), Code: r.scripts.code(pid, of)}}
 		}
 	}
 	return frames
