@@ -54,7 +54,7 @@ func newMachines(t *testing.T, generators int, apart bool) machines {
 	text := "address: " + all[0].Address + `
 subjects:
   mutex: {serve: "counter --http {{addr}} --guard mutex"}
-  inputq: {serve: "counter --http {{addr}} --guard inputq"}
+  slow: {command: "subject -listen {{addr}} -burn 2ms"}
 `
 	testenv.Write(t, offered, text)
 	m := machines{fleet: host + ":4222", at: all[0].Address, generators: generators}
@@ -110,7 +110,7 @@ func (m machines) document(t *testing.T, args ...string) *report.Document {
 func TestServersOnAMachineOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	m := newMachines(t, 2, false)
-	doc := m.document(t, "compare", "-c", "4", "--think", "20ms", "--block", window.String(), "--warmup", "0s", "--rounds", "1", "--pairs", "1", "--why", "--url", "http://{{addr}}/status", "--", "subject:mutex", "subject:inputq")
+	doc := m.document(t, "compare", "-c", "4", "--think", "20ms", "--block", window.String(), "--warmup", "0s", "--rounds", "1", "--pairs", "1", "--why", "--url", "http://{{addr}}/status", "--", "subject:mutex", "subject:slow")
 	if len(doc.Results) < 2 || len(doc.Comparisons) == 0 || doc.Comparisons[0].Verdict == "" {
 		t.Fatalf("%d results, %d comparisons", len(doc.Results), len(doc.Comparisons))
 	}

@@ -53,6 +53,10 @@ func burn() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
+	compute(limit)
+}
+
+func compute(limit time.Duration) {
 	for end := time.Now().Add(limit); time.Now().Before(end); {
 	}
 }
@@ -68,6 +72,7 @@ func subject() {
 	f := flag.NewFlagSet("subject", flag.ExitOnError)
 	listen := f.String("listen", "", "address")
 	sleep := f.Duration("sleep", 0, "before each answer")
+	computes := f.Duration("burn", 0, "of a core before each answer")
 	status := f.Int("status", http.StatusOK, "of each answer")
 	dies := f.Int64("dies-after", 0, "end at this request")
 	stubborn := f.Bool("stubborn", false, "ignore SIGTERM")
@@ -103,6 +108,7 @@ func subject() {
 			os.Exit(7)
 		}
 		time.Sleep(*sleep)
+		compute(*computes)
 		w.WriteHeader(*status)
 	}))
 	fmt.Fprintln(os.Stderr, err)
