@@ -214,7 +214,7 @@ func (p Plan) hopeless() time.Duration {
 }
 
 // windowEnd returns the planned end of the measured window, as an offset.
-func (p Plan) windowEnd() time.Duration {
+func (p *Plan) windowEnd() time.Duration {
 	if p.Duration == 0 {
 		return math.MaxInt64
 	}
@@ -258,7 +258,7 @@ func (p Plan) EndsBy() time.Duration {
 
 // overhang returns how much of an iteration that counts, including the think time after it,
 // is beyond the measured window, if it ended then: see Result.Overhang.
-func (p Plan) overhang(end time.Duration) time.Duration {
+func (p *Plan) overhang(end time.Duration) time.Duration {
 	if p.Pacer != nil || p.Warmup > 0 || p.Duration == 0 {
 		return 0
 	}

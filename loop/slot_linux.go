@@ -3,6 +3,7 @@ package loop
 import (
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"contend/errkind"
@@ -60,17 +61,19 @@ func (k *connection) End(slot int, out *load.Outcome, err error) {
 		return
 	}
 	l.conclude(s)
-	l.done = append(l.done, finished{slot: s, it: s.it, end: end, err: err})
+	l.done = slices.Grow(l.done, 1)[:len(l.done)+1] // an append would clear and copy the whole of it
 	d := &l.done[len(l.done)-1]
+	d.slot, d.it, d.end, d.err = s, s.it, end, err
+	if out != nil {
+		d.out = *out
+	} else {
+		d.out = load.Outcome{}
+	}
 	if err != nil {
-		if out != nil {
-			d.out = *out
-		}
 		d.out.Request, d.out.Resent = k.nameOf(s), s.repeats
 		return
 	}
 	k.answered = true
-	d.out = *out
 	d.out.Resent += s.repeats
 	if k.roamer == nil {
 		d.out.Phases = s.phases(end)

@@ -42,13 +42,13 @@ func (t *Target) First() (Answer, bool) {
 	return *first, true
 }
 
-// judge turns a complete answer of in bytes to what s has sent into an Outcome.
-func (t *Target) judge(s *sender, p *parser, c carrier, in int64) load.Outcome {
+// judge sets out to what a complete answer of in bytes to what s has sent is.
+func (t *Target) judge(out *load.Outcome, s *sender, p *parser, c carrier, in int64) {
 	first := t.first.Load()
 	if first == nil {
 		first = t.noteFirst(p, c)
 	}
-	out := load.Outcome{
+	*out = load.Outcome{
 		Status:    p.status,
 		Failed:    !s.request.expect.right(p.status),
 		Request:   s.request.name,
@@ -77,12 +77,11 @@ func (t *Target) judge(s *sender, p *parser, c carrier, in int64) load.Outcome {
 			out.Detail = fmt.Appendf(nil, "%v\r\n%s", encoded, out.Detail)
 		}
 		out.Expected = s.request.expect.words
-		return out
+		return
 	}
 	p.said.Checked = s.request.checked
 	p.said.Redirect = !s.request.expect.asked() && wire.IsRedirect(p.status)
 	out.Content = &p.said
-	return out
 }
 
 // newParser makes a parser that sender.next prepares for each answer.

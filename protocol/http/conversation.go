@@ -113,7 +113,7 @@ func (c *conversation) closed(slots loop.Slots) error {
 // end hands over a complete answer.
 func (c *conversation) end(slots loop.Slots) {
 	c.inFlight = false
-	c.outcome = c.target.judge(c.sender, &c.parser, c, c.in)
+	c.target.judge(&c.outcome, c.sender, &c.parser, c, c.in)
 	if !c.target.keepAlive || !c.parser.reusable() {
 		slots.Drain()
 	}

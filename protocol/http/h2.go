@@ -171,7 +171,7 @@ func (c *streams) End(slot int, err error) {
 		c.loop.End(slot, nil, err)
 		return
 	}
-	c.outcome = c.target.judge(s.sender, &s.parser, c, c.in)
+	c.target.judge(&c.outcome, s.sender, &s.parser, c, c.in)
 	c.outcome.BytesOut = c.out
 	if c.target.keepAlive {
 		c.outcome.Parted = c.conn.Parted()

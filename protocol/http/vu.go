@@ -202,8 +202,9 @@ func (v *vu) exchange(ctx context.Context) (load.Outcome, error) {
 }
 
 // answer turns a complete answer of in bytes into an Outcome.
-func (v *vu) answer(in int64) load.Outcome {
-	return v.target.judge(v.sender, &v.parser, v.link, in)
+func (v *vu) answer(in int64) (out load.Outcome) {
+	v.target.judge(&out, v.sender, &v.parser, v.link, in)
+	return out
 }
 
 // setDeadline moves the connection's deadline for an iteration that began at began.
