@@ -152,11 +152,11 @@ func (c *comparing) diagnose(ctx context.Context, d *Diagnosis) (*Diagnosis, err
 		case !d.whole(n) && *rounds < why.MostRounds:
 			*rounds++
 		case n == *rounds && n <= why.MostRounds && !d.byThemselves:
-			sampled := time.Since(began)
+			each, counting := time.Since(began)/time.Duration(n), time.Now()
 			if !d.answers(ctx, c.trials) {
-				*rounds, d.further = min(why.FurtherRounds, n+int(mostFurther/(sampled/time.Duration(n)))), true
+				*rounds, d.further = min(why.FurtherRounds, n+int(mostFurther/each)), true
 			}
-			began = time.Now().Add(-sampled) // counting is no sampling
+			began = began.Add(time.Since(counting)) // counting is no sampling
 		}
 	}
 	d.Elapsed = time.Since(began)

@@ -42,7 +42,7 @@ func (t *Target) First() (Answer, bool) {
 	return *first, true
 }
 
-// judge sets out to what a complete answer of in bytes to what s has sent is.
+// judge fills in what became of an iteration whose request s has sent, when all in bytes of the answer are there.
 func (t *Target) judge(out *load.Outcome, s *sender, p *parser, c carrier, in int64) {
 	first := t.first.Load()
 	if first == nil {
