@@ -25,7 +25,7 @@ func listening(ctx context.Context, addr string) (*Foreign, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, choose := range []func(io.Reader) ([]socket, error){parseFirst, parseSockets} {
+	for _, choose := range readings {
 		all, err := readSockets(choose)
 		if err != nil {
 			return nil, err
@@ -202,14 +202,14 @@ func reached(all []socket, address netip.AddrPort) (found []socket) {
 	return found
 }
 
-// readings is how often the kernel's list of sockets is read if it shows none: it can miss
-// one while others come and go.
-const readings = 3
+// readings are how the kernel's list of sockets is read one after another while it shows none: it can miss one while
+// others come and go.
+var readings = []func(io.Reader) ([]socket, error){parseFirst, parseFirst, parseSockets}
 
 // heard reports whether anybody listens at an address, also if that is unknown.
 func heard(at netip.AddrPort) bool {
-	for range readings {
-		if all, err := readSockets(parseSockets); err != nil || len(reached(all, at)) > 0 {
+	for _, choose := range readings {
+		if all, err := readSockets(choose); err != nil || len(reached(all, at)) > 0 {
 			return true
 		}
 	}
@@ -220,8 +220,8 @@ func heard(at netip.AddrPort) bool {
 // address reaches one of them.
 func (s *Subject) listens(address netip.AddrPort) (places []netip.AddrPort, there bool) {
 	var own []socket
-	for range readings {
-		if own = s.sockets(parseSockets); len(own) > 0 {
+	for _, choose := range readings {
+		if own = s.sockets(choose); len(own) > 0 {
 			break
 		}
 	}

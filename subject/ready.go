@@ -16,6 +16,7 @@ import (
 
 const (
 	pollEvery    = time.Millisecond
+	pollShare    = 20 // of the time waited so far lies between two polls: a look takes CPU time that a starting server needs
 	probeTimeout = time.Second
 	settleTime   = 50 * time.Millisecond
 )
@@ -181,8 +182,7 @@ func awaitReady(ctx context.Context, done <-chan struct{}, probes []probe) error
 }
 
 func poll(ctx context.Context, done <-chan struct{}, ask probe) error {
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
+	began := time.Now()
 	var notYet error
 	for {
 		err := attempt(ctx, ask)
@@ -202,7 +202,7 @@ func poll(ctx context.Context, done <-chan struct{}, ask probe) error {
 			return errEnded
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", context.Cause(ctx), notYet)
-		case <-tick.C:
+		case <-time.After(max(pollEvery, time.Since(began)/pollShare)):
 		}
 	}
 }

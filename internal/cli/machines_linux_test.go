@@ -110,7 +110,7 @@ func (m machines) document(t *testing.T, args ...string) *report.Document {
 func TestServersOnAMachineOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	m := newMachines(t, 2, false)
-	doc := m.document(t, "compare", "-c", "4", "--think", "20ms", "--block", window.String(), "--warmup", "0s", "--rounds", "1", "--pairs", "1", "--why", "--url", "http://{{addr}}/status", "--", "subject:mutex", "subject:slow")
+	doc := m.document(t, "compare", "-c", "2", "--think", "50ms", "--block", window.String(), "--warmup", "0s", "--rounds", "1", "--pairs", "1", "--why", "--url", "http://{{addr}}/status", "--", "subject:mutex", "subject:slow")
 	if len(doc.Results) < 2 || len(doc.Comparisons) == 0 || doc.Comparisons[0].Verdict == "" {
 		t.Fatalf("%d results, %d comparisons", len(doc.Results), len(doc.Comparisons))
 	}
