@@ -51,8 +51,8 @@ type Shard struct {
 // the run.
 type Iteration struct {
 	Due, Start time.Duration
-	Apart      bool // in the closed model: it is due later than the think time says, so that others may be due before
 	vu         int  // of the closed model
+	Apart      bool // in the closed model: it is due later than the think time says, so that others may be due before
 	counted    bool // due in the measured window
 }
 
@@ -83,7 +83,10 @@ func (s *Shard) Next(vu int, free time.Duration) (Iteration, bool) {
 		return r.next(s.arrivals)
 	}
 	due := free + r.plan.Think
-	earliest := free + s.breather(vu)
+	earliest := free
+	if s.run.refused.Load() {
+		earliest += s.breather(vu)
+	}
 	if free == 0 {
 		due = r.plan.Spread * time.Duration(vu) / time.Duration(r.plan.VUs)
 	}
@@ -105,9 +108,6 @@ func (s *Shard) Next(vu int, free time.Duration) (Iteration, bool) {
 // breather is how long a VU waits at least after nobody listened: a dead server is not asked more than about a thousand times a
 // second by up to a hundred VUs, and one that starts again is found within a tenth of a second.
 func (s *Shard) breather(vu int) time.Duration {
-	if !s.run.refused.Load() {
-		return 0
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if vu >= len(s.heard) || !s.heard[vu].refused {

@@ -125,6 +125,10 @@ type Outcome struct {
 	Failed bool
 	// Whole says of a failed answer that its flow of requests ran to the end all the same.
 	Whole bool
+	// Stray: bytes came that belong to no answer.
+	Stray bool
+	// Continued: 100 Continue came before the answer. The first byte is its.
+	Continued bool
 	// Check names the check that a failed answer broke; "" means its status.
 	Check string
 	// Expected are the statuses that were asked for in place of that of a failed answer,
@@ -150,12 +154,8 @@ type Outcome struct {
 	// Resent is how often a request was sent again, because the server had closed the
 	// connection, or refused the request, before any of its answer came.
 	Resent int
-	// Stray: bytes came that belong to no answer.
-	Stray bool
 	// Parted is how many answers a connection carried that was to be kept, and that the server ended with this one; 0: it did not.
 	Parted int
-	// Continued: 100 Continue came before the answer. The first byte is its.
-	Continued bool
 	// Messages are the latencies of the single messages of a stream. They are
 	// valid until the VU's next iteration.
 	Messages []time.Duration
