@@ -26,7 +26,7 @@ type different struct {
 
 // once is a script whose one iteration prints what an expression comes to.
 func once(expression string) string {
-	return "export default async function () { console.log('it is', " + expression + "); }"
+	return "export default async function () { console.log('it is', " + expression + "); sleep(0.01); }"
 }
 
 // inFlow are options of one scenario.

@@ -102,7 +102,7 @@ var waysIn = map[string][]string{
 	"ab's cookie":   {"ab", "-C", "id=" + marker, "http://%s/"},
 	"ab's query":    {"ab", "http://%s/?token=m4rker%%2Bof%%2Fa%%20secret%%3F"},
 	"experiment":    {"lab", "experiment.yaml"},
-	"level":         {"sweep", "--levels", "1,2", "-d", "3s", "-H", "Authorization: Bearer " + marker, "http://%s/"},
+	"level":         {"sweep", "--levels", "1,2", "-d", "3s", "--think", "5ms", "-H", "Authorization: Bearer " + marker, "http://%s/"},
 	"command":       {"run", "--command", "sh server.sh --password '" + marker + "'", "http://{{addr}}/"},
 	"before":        {"compare", "-d", "1h", "--url", "http://{{addr}}/", "--", "PASSWORD='" + marker + "' sh server.sh", "sh server.sh"},
 	"environment":   {"compare", "-d", "1h", "--env", "A:PASSWORD=" + marker, "--url", "http://{{addr}}/", "--", "sh server.sh", "sh server.sh"},
@@ -124,7 +124,7 @@ export default function () { const r = http.get('http://%s/', { headers: { Autho
 		"rows.csv":      "user,password\nu," + marker + "\n", "rows.jsonl": `{"user": "u", "pass": "` + marker + `"}` + "\n",
 		"variable.js": fmt.Sprintf(js, at, "__ENV.API_TOKEN"), "script.js": fmt.Sprintf(js, at, "'Bearer "+marker+"'"), "assembled.js": fmt.Sprintf(js, at, "'Bearer m4' + '"+strings.TrimPrefix(marker, "m4")+"'"),
 		"s.proto":         `syntax = "proto3"; package p; message N {} service S { rpc M(N) returns (N); }`,
-		"experiment.yaml": "id: x\ntitle: t\narms: {a: {target: {url: 'http://" + at + "/a'}}, b: {target: {url: 'http://" + at + "/b'}}}\ntarget:\n  header: ['X-Api-Key: " + marker + "']\nload: {vus: [1]}\ncompare: {baseline: a, duration: 2s}\n",
+		"experiment.yaml": "id: x\ntitle: t\narms: {a: {target: {url: 'http://" + at + "/a'}}, b: {target: {url: 'http://" + at + "/b'}}}\ntarget:\n  header: ['X-Api-Key: " + marker + "']\nload: {vus: [1], think: 20ms}\ncompare: {baseline: a, duration: 2s}\n",
 		"server.sh":       "echo $2 $PASSWORD >>heard; echo refused $2 $PASSWORD >&2; exit 1\n",
 	}
 	for name, args := range waysIn {
