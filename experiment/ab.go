@@ -58,6 +58,7 @@ func (r *runner) bothClients(ctx context.Context, p Part, arm trial.Arm, a *repo
 	}
 	defer func() { err = errors.Join(err, live.Stop(context.WithoutCancel(ctx))) }()
 	for _, vus := range p.Design.Levels {
+		r.analysing(fmt.Sprintf("ab, %s, concurrency %d", arm.Name, vus))
 		c := clients{live: live, vus: vus, keepAlive: p.Arms[arm.Name].Target.Get("no_keepalive") != "true"}
 		if err := c.alternate(ctx, p); err != nil {
 			return err

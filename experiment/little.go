@@ -19,9 +19,7 @@ import (
 // analyses runs the analyses that the file names, in its order.
 func (r *runner) analyses(ctx context.Context, entry *report.Experiment) error {
 	for _, name := range r.Analyses {
-		if r.options.Observe != nil {
-			r.options.Observe(trial.Progress{Done: 1, Label: "analysis " + name, Between: true})
-		}
+		r.analysing(name)
 		list, err := analysisTable()[name](r, ctx)
 		if err != nil {
 			return fmt.Errorf("analysis %s: %w", name, err)
@@ -29,6 +27,13 @@ func (r *runner) analyses(ctx context.Context, entry *report.Experiment) error {
 		entry.Analyses = append(entry.Analyses, list...)
 	}
 	return nil
+}
+
+// analysing tells which analysis is under way, and where it is.
+func (r *runner) analysing(what string) {
+	if r.options.Observe != nil {
+		r.options.Observe(trial.Progress{Done: 1, Label: "analysis " + what, Between: true})
+	}
 }
 
 // analysisTable holds the analyses that a file can name.
