@@ -146,7 +146,9 @@ func (h *Histogram) take(o *Histogram, count int64) {
 
 // Reset empties h and keeps its memory.
 func (h *Histogram) Reset() {
-	clear(h.counts)
+	if h.count > 0 {
+		clear(h.counts[bucketOf(h.min)-h.first : bucketOf(h.max)-h.first+1])
+	}
 	*h = Histogram{first: h.first, counts: h.counts}
 }
 

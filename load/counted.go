@@ -39,7 +39,7 @@ func (r *Result) CountedOnly(events perf.Counts) *Result {
 		c.Events[event] = Events{count, r.Ops}
 	}
 	only := *r
-	only.Counts, only.Cost, only.Duration = NewCounts(), Cost{Counted: c}, 0
+	only.Counts, only.Cost, only.Duration = newSum(), Cost{Counted: c}, 0
 	only.Answers = r.Answers // a verdict about events needs these as well
 	only.Idle, only.StartLagAllowed = 0, 0
 	only.Derive()

@@ -100,12 +100,24 @@ type Second struct {
 
 // NewCounts returns counts of nothing, to be recorded into.
 func NewCounts() Counts {
+	c := newSum()
+	c.Response, c.Service, c.StartLag = hist.New(), hist.New(), hist.New()
+	return c
+}
+
+// newSum returns counts of nothing, to which others are added: its histograms take the memory that these need.
+func newSum() Counts {
 	return Counts{
 		Errored:  map[errkind.Kind]int64{},
 		Statuses: map[int]int64{},
 		Examples: map[errkind.Kind]string{},
-		Response: hist.New(), Service: hist.New(), StartLag: hist.New(),
+		Response: new(hist.Histogram), Service: new(hist.Histogram), StartLag: new(hist.Histogram),
 	}
+}
+
+// times are the histograms that every iteration with a right answer is recorded in.
+func (c *Counts) times() [3]**hist.Histogram {
+	return [...]**hist.Histogram{&c.Response, &c.Service, &c.StartLag}
 }
 
 // ErroredTotal returns the number of iterations without a valid answer.
@@ -336,7 +348,7 @@ func mergeHist(into **hist.Histogram, from *hist.Histogram) {
 		return
 	}
 	if *into == nil {
-		*into = hist.New()
+		*into = new(hist.Histogram)
 	}
 	(*into).Merge(from)
 }

@@ -210,7 +210,7 @@ func (m *mixRun) sum() (sum Progress) {
 		sum.GeneratorCPU = max(sum.GeneratorCPU, p.GeneratorCPU)
 	}
 	sum.counts = sync.OnceValue(func() *Counts {
-		all := NewCounts()
+		all := newSum()
 		for _, p := range seen {
 			all.Add(p.Counts())
 		}
@@ -221,7 +221,7 @@ func (m *mixRun) sum() (sum Progress) {
 
 // add adds up results; those of loads without a part are nil.
 func (d *mixDrive) add(plan Plan, results []*Result) *Result {
-	sum := &Result{Model: ClosedModel, Plan: plan, Counts: NewCounts()}
+	sum := &Result{Model: ClosedModel, Plan: plan, Counts: newSum()}
 	sum.Course = NewCourse(0)
 	longest := &Result{Stopped: StoppedByIterations, Engine: Goroutines} // where nothing falls to this generator
 	for _, r := range results {

@@ -52,7 +52,7 @@ func (p Progress) Counts() *Counts {
 	if p.counts != nil {
 		return p.counts()
 	}
-	c := NewCounts()
+	c := newSum()
 	c.Completed, c.Failed, c.Ops = p.Completed, p.Failed, p.Ops
 	c.Planned = p.Completed + p.Failed
 	return &c
@@ -110,7 +110,7 @@ func (p Plan) reportLast(result *Result, elapsed, server time.Duration) {
 
 // soFar adds up what the shards have counted, and what is planned up to now.
 func (r *run) soFar() *Counts {
-	sum := NewCounts()
+	sum := newSum()
 	for _, s := range r.shards {
 		s.soFar(&sum)
 	}

@@ -168,7 +168,7 @@ func (r *Result) TooShort() bool { return !r.Local && r.Duration < shortest }
 
 // Merge adds up results of the same target and plan, which have no course together.
 func Merge(results ...*Result) *Result {
-	sum := &Result{Counts: NewCounts()}
+	sum := &Result{Counts: newSum()}
 	for i, r := range results {
 		if i == 0 {
 			sum.Target, sum.Local, sum.Model, sum.Concurrency, sum.Plan = r.Target, r.Local, r.Model, r.Concurrency, r.Plan

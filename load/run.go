@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"contend/hist"
 	"contend/internal/cpu"
 	"contend/pace"
 )
@@ -86,6 +87,7 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	driveCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	r := newRun(driveCtx, plan, len(s.loops))
+	s.lend(r)
 	r.outage = s.outage(r)
 	r.parallel = runtime.GOMAXPROCS(0)
 	if len(s.loops) > 0 {
@@ -109,6 +111,7 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 		return nil, r.loopErr
 	}
 	result := r.result(watch)
+	s.takeBack(r)
 	if reason := r.outage.abort(); reason != "" {
 		result.Stopped, result.Outage = Aborted, reason
 	}
@@ -153,7 +156,7 @@ func newRun(ctx context.Context, plan Plan, loops int) *run {
 	}
 	for i := range shards {
 		r.shards = append(r.shards, &Shard{
-			run: r, part: LoopPart{i, shards, plan.VUs}, counts: NewCounts(), tolerance: tolerance{plan: plan.StartLag}})
+			run: r, part: LoopPart{i, shards, plan.VUs}, counts: newSum(), tolerance: tolerance{plan: plan.StartLag}})
 		r.shards[i].counts.Course = NewCourse(plan.Warmup)
 		r.shards[i].free.Store(int64(r.shards[i].VUs()))
 		if plan.Progress != nil {
@@ -294,8 +297,13 @@ func (r *run) close() {
 func (r *run) result(w watched) *Result {
 	sum := &Result{
 		Model: r.plan.Model(), Concurrency: r.plan.VUs, Plan: r.plan, Timer: r.kind,
-		Counts: r.shards[0].counts, // its histograms are not needed twice: not copied
+		Counts: r.shards[0].counts,
 		Cost:   w.cost(), Stopped: r.stopReason(w), StartLagAllowed: r.shards[0].most,
+	}
+	for _, h := range sum.Counts.times() {
+		lent := *h
+		*h = new(hist.Histogram)
+		(*h).Merge(lent)
 	}
 	last := r.shards[0].last
 	for _, s := range r.shards[1:] {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"contend/hist"
 )
 
 // A Session is a set of VUs made once and driven by any number of runs, one
@@ -34,8 +36,32 @@ type Session struct {
 	// have ended: until then their VUs belong to them. nil: there were none.
 	pending <-chan struct{}
 	driven  time.Duration // how long, by all runs
-	silent  atomic.Int64  // see outage.since
-	right   atomic.Bool   // anything was, see outage
+	// spare histograms have room for all durations, so that a run allocates none of them.
+	spare  []*hist.Histogram
+	silent atomic.Int64 // see outage.since
+	right  atomic.Bool  // anything was, see outage
+}
+
+// lend gives the shards of a run histograms to record into, and takeBack returns them to the session.
+func (s *Session) lend(r *run) {
+	for _, shard := range r.shards {
+		for _, h := range shard.counts.times() {
+			if n := len(s.spare); n > 0 {
+				*h, s.spare = s.spare[n-1], s.spare[:n-1]
+			} else {
+				*h = hist.New()
+			}
+		}
+	}
+}
+
+func (s *Session) takeBack(r *run) {
+	for _, shard := range r.shards {
+		for _, h := range shard.counts.times() {
+			(*h).Reset()
+			s.spare = append(s.spare, *h)
+		}
+	}
 }
 
 // dialers bounds how many VUs are made at the same time.

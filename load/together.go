@@ -92,7 +92,7 @@ func (p Plan) firstCounted() (n int64) {
 // not lost. Servers are sampled on the machine here. Counts and histograms add up exactly: the result is that of one
 // generator that did it all, except for what each machine spent.
 func Together(plan Plan, here string, parts []Part) *Result {
-	sum := &Result{Model: plan.Model(), Concurrency: plan.VUs, Plan: plan, Counts: NewCounts()}
+	sum := &Result{Model: plan.Model(), Concurrency: plan.VUs, Plan: plan, Counts: newSum()}
 	var first *Result
 	for _, p := range parts {
 		if p.Result != nil {

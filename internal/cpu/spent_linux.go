@@ -64,29 +64,29 @@ func waitedForCores(threads []int) time.Duration {
 	}
 	var sum time.Duration
 	for _, id := range threads {
-		f := openSchedstat(id)
-		sum += readSchedstat(f)
-		f.Close()
+		fd := openSchedstat(id)
+		sum += readSchedstat(fd)
+		unix.Close(fd)
 	}
 	return sum
 }
 
-// openSchedstat opens the schedstat of a thread of this process. If that fails,
-// it returns nil, which can be read and closed.
-func openSchedstat(thread int) *os.File {
-	f, err := os.Open(fmt.Sprintf("/proc/self/task/%d/schedstat", thread))
+// openSchedstat opens the schedstat of a thread of this process. The descriptor is -1
+// if that fails, and nothing can be read from it.
+func openSchedstat(thread int) (fd int) {
+	fd, err := unix.Open(fmt.Sprintf("/proc/self/task/%d/schedstat", thread), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil
+		return -1
 	}
-	return f
+	return fd
 }
 
 // readSchedstat returns the second figure of a thread's schedstat, the time
 // spent waiting on a run queue (Linux, Documentation/scheduler/sched-stats.rst).
-func readSchedstat(f *os.File) time.Duration {
+func readSchedstat(fd int) time.Duration {
 	var buf [64]byte
-	n, _ := f.ReadAt(buf[:], 0) // a nil file reads nothing
-	_, rest, _ := bytes.Cut(buf[:n], []byte(" "))
+	n, _ := unix.Pread(fd, buf[:], 0)
+	_, rest, _ := bytes.Cut(buf[:max(0, n)], []byte(" "))
 	waited, _, _ := bytes.Cut(rest, []byte(" "))
 	ns, _ := strconv.ParseInt(string(waited), 10, 64)
 	return time.Duration(ns)

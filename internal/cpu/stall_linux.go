@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"encoding/binary"
-	"os"
 	"runtime"
 	"time"
 
@@ -81,8 +80,8 @@ func (m *StallMeter) run() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	own, loop := openSchedstat(unix.Gettid()), openSchedstat(m.thread)
-	defer own.Close()
-	defer loop.Close()
+	defer unix.Close(own)
+	defer unix.Close(loop)
 	before, fine := takeMark(own, loop), 0
 	for ended := false; !ended; {
 		sleep := coarseSleep
@@ -115,7 +114,7 @@ type mark struct {
 	loop   time.Duration // for a core, the event loop's
 }
 
-func takeMark(own, loop *os.File) mark {
+func takeMark(own, loop int) mark {
 	m := mark{at: time.Now(), waited: readSchedstat(own), loop: readSchedstat(loop)}
 	m.cpu, _ = Time()
 	return m

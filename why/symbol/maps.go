@@ -147,7 +147,7 @@ func kallsyms(text []byte) *names {
 // Kernel returns a Frame for each address in the kernel. Where it hides its symbols
 // (kernel.kptr_restrict, or who we are) the function is [kernel].
 func (r *Resolver) Kernel(addresses []uint64) []Frame {
-	if !r.kernelRead {
+	if !r.kernelRead && len(addresses) > 0 {
 		r.kernelRead, r.kernel = true, readKernel()
 	}
 	frames := make([]Frame, len(addresses))
