@@ -53,10 +53,11 @@ func TestEstimateOfOneBucket(t *testing.T) {
 func TestEstimateIsAsOftenTooShortAsTooLong(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	const samples = 4000
+	h := hist.New()
 	for _, n := range []int{150, 520, 2330} {
 		short := 0
 		for range samples {
-			h := new(hist.Histogram)
+			h.Reset()
 			for range n {
 				h.Record(time.Duration(1e6 * r.ExpFloat64()))
 			}
