@@ -28,7 +28,7 @@ type workload struct {
 	withIDs bool
 	// lostCalls ends a caller that has had so many indeterminate calls; 0: never.
 	lostCalls int
-	pause     time.Duration // between a caller's calls
+	every     time.Duration // how often all callers call, at the same time; 0: each by itself, without a pause
 }
 
 // A crowd is callers at work, over HTTP and gRPC to all replicas.
@@ -133,7 +133,9 @@ func (c *crowd) call(id int) {
 		if c.work.lostCalls > 0 && lost >= c.work.lostCalls {
 			return
 		}
-		time.Sleep(c.work.pause)
+		if every := c.work.every; every > 0 {
+			time.Sleep(every - time.Since(c.begin)%every)
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ func large(callers int) workload {
 	if *increments >= perRound {
 		return workload{callers: callers}
 	}
-	return workload{callers: max(2*replicaCount, callers/5), pause: 50 * time.Millisecond}
+	return workload{callers: max(2*replicaCount, callers/10), every: 100 * time.Millisecond}
 }
 
 // Where nothing fails, every call is acknowledged, and no value is left out.

@@ -209,7 +209,7 @@ const (
 func (f *fleet) window(x fault) {
 	f.t.Helper()
 	before := f.value()
-	c := gather(f.t, f.replicas, workload{callers: windowCallers, pause: time.Millisecond, lostCalls: 2,
+	c := gather(f.t, f.replicas, workload{callers: windowCallers, every: 5 * time.Millisecond, lostCalls: 2,
 		adds: func(caller, call int) int32 { return int32((caller + call) % 4) }})
 	recorded := func(n int64) func() bool {
 		return func() bool { return c.running.Load() == 0 || c.recorded.Load() >= n }

@@ -12,20 +12,37 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 )
 
-var increments = flag.Int("increments", 1000, "increments of each large scenario")
+var increments = flag.Int("increments", 500, "increments of each large scenario")
 
 // patience is how long anything may take that should happen soon: the machine
 // may be slow and busy.
 const patience = 60 * time.Second
 
-// program is the path of the built command.
-var program string
+// program builds the command once, where it is needed, and returns its path. Go keeps what "go run" has linked for
+// the next time; "go build" links anew. It is without the race detector, whatever this test is built with, and with
+// the tags of .ci/run, for whose tests the same packages are compiled.
+var program = sync.OnceValue(func() string {
+	path := filepath.Join(folder, "contend")
+	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
+	defer cancel()
+	build := exec.CommandContext(ctx, "go", "run", "-exec=cp", "-trimpath", "-tags=grpcnotrace,nopgxregisterdefaulttypes", "-ldflags=-s -w", "contend/cmd/contend", path)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		panic(err)
+	}
+	return path
+})
+
+// folder is where it is.
+var folder string
 
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "8") // scenarios wait more than they work
@@ -34,22 +51,11 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "faults")
-	if err != nil {
+	var err error
+	if folder, err = os.MkdirTemp("", "faults"); err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir)
-	program = filepath.Join(dir, "contend")
-	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
-	defer cancel()
-	// Without the race detector, whatever this test is built with, and with the tags
-	// of .ci/run, for whose tests the same packages are compiled.
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=grpcnotrace,nopgxregisterdefaulttypes", "-ldflags=-s -w", "-o", program, "contend/cmd/contend")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	build.Stdout, build.Stderr = os.Stderr, os.Stderr
-	if err := build.Run(); err != nil {
-		panic(err)
-	}
+	defer os.RemoveAll(folder)
 	code := m.Run()
 	if code == 0 {
 		if err := goleak.Find(); err != nil {

@@ -71,7 +71,7 @@ func (r *replica) at() *endpoint { return r.serves.Load() }
 // start starts the process and waits until it serves.
 func (r *replica) start() {
 	r.t.Helper()
-	cmd := exec.Command(program, r.args...)
+	cmd := exec.Command(program(), r.args...)
 	dieWithParent(cmd)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

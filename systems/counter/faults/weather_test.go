@@ -19,7 +19,7 @@ func weathers() []fault {
 		{name: "dropped connections", begin: sever(false), end: nothing},
 		{name: "reset connections", begin: sever(true), end: nothing},
 		{name: "cuts in the middle of data", hold: 100 * time.Millisecond, end: clear,
-			begin: turn(redistest.Weather{Jitter: time.Millisecond, Cut: 0.02}),
+			begin: turn(redistest.Weather{Jitter: time.Millisecond, Cut: 0.05}),
 			bites: func(f *fleet, c *crowd, since counts) bool { return f.counts(c).cut >= since.cut+10 }},
 		{name: "half-open connections", timeouts: 1, end: clear, bites: swallowed,
 			begin: turn(redistest.Weather{DeafToRequests: true, DeafToAnswers: true})},
