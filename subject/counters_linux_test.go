@@ -143,6 +143,7 @@ func TestCountersOfServers(t *testing.T) {
 				ask(t, s.Addr(""), unit)
 				server, err := Listening(t.Context(), s.Addr(""))
 				testenv.Must(t, err)
+				counters := map[string]*perf.Counters{}
 				for _, of := range []struct {
 					what string
 					open func(...perf.Event) (*perf.Counters, error)
@@ -153,34 +154,47 @@ func TestCountersOfServers(t *testing.T) {
 				} {
 					c, err := of.open(event)
 					testenv.Must(t, err)
-					compare(t, of.what, s, c, event)
-					must(0, c.Close())
+					defer func() { must(0, c.Close()) }()
+					counters[of.what] = c
 				}
+				compare(t, s, counters, event)
 			})
 		}
 	}
 }
 
-// compare compares what is counted with perf, and with the work that is done: with its
-// amount in pages, and as nobody knows how many instructions that are, with half of it.
-func compare(t *testing.T, what string, s *Subject, c *perf.Counters, event perf.Event) {
+// compare compares what each of the counters counts with perf, and with the work that is done: with its amount in pages,
+// and as nobody knows how many instructions that are, with half of it.
+func compare(t *testing.T, s *Subject, counters map[string]*perf.Counters, event perf.Event) {
 	t.Helper()
-	cost := func(units int) uint64 {
-		must(0, c.Start())
+	cost := func(units int) map[string]uint64 {
+		for _, c := range counters {
+			must(0, c.Start())
+		}
 		ask(t, s.Addr(""), units*unit)
-		return must(c.Stop())[event]
+		counts := map[string]uint64{}
+		for what, c := range counters {
+			counts[what] = must(c.Stop())[event]
+		}
+		return counts
 	}
 	peer := perfStat(t, s, event)
 	peer.tell("enable")
 	three := cost(3)
 	peer.tell("disable")
-	near(t, what+", beside perf", three, peer.count())
-	one := cost(1)
-	if event == perf.PageFaults {
-		near(t, what+", pages", three-one, 2*unit)
-		return
+	one, seen := cost(1), peer.count()
+	five := map[string]uint64{}
+	if event != perf.PageFaults {
+		five = cost(5)
 	}
-	near(t, what+", twice the work", cost(5)-one, 2*(three-one))
+	for what := range counters {
+		near(t, what+", beside perf", three[what], seen)
+		if event == perf.PageFaults {
+			near(t, what+", pages", three[what]-one[what], 2*unit)
+		} else {
+			near(t, what+", twice the work", five[what]-one[what], 2*(three[what]-one[what]))
+		}
+	}
 }
 
 // A peer is a perf that counts what we count.

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// lookEvery is how often is looked for sockets, which takes about a millisecond.
-	lookEvery = 20 * time.Millisecond
+	// lookEvery is how often is looked for sockets, which takes some milliseconds of a core.
+	lookEvery = 50 * time.Millisecond
 	// settled is how long a subject has to listen at the same ports, none of them that of PORT, to be found there.
 	settled = 300 * time.Millisecond
 	// firstGiven is the first port that systems give to those who ask for any.

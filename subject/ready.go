@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	pollEvery    = time.Millisecond
-	pollShare    = 20 // of the time waited so far lies between two polls: a look takes CPU time that a starting server needs
+	pollEvery    = time.Millisecond // at first
+	pollAtMost   = 20 * time.Millisecond
 	probeTimeout = time.Second
 	settleTime   = 50 * time.Millisecond
 )
@@ -181,6 +181,7 @@ func awaitReady(ctx context.Context, done <-chan struct{}, probes []probe) error
 	return nil
 }
 
+// poll asks ever less often, as questions take CPU time from what is starting: it notices 2% late, at most pollAtMost.
 func poll(ctx context.Context, done <-chan struct{}, ask probe) error {
 	began := time.Now()
 	var notYet error
@@ -202,7 +203,7 @@ func poll(ctx context.Context, done <-chan struct{}, ask probe) error {
 			return errEnded
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", context.Cause(ctx), notYet)
-		case <-time.After(max(pollEvery, time.Since(began)/pollShare)):
+		case <-time.After(min(max(time.Since(began)/50, pollEvery), pollAtMost)):
 		}
 	}
 }
