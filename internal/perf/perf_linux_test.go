@@ -49,9 +49,28 @@ func counted(t testing.TB, c *Counters, what func()) Counts {
 // done once, whatever the amount, cancels out.
 func growth(t testing.TB, c *Counters, event Event, do func(units int)) uint64 {
 	t.Helper()
+	return growths(t, map[string]*Counters{"": c}, event, do)[""]
+}
+
+// growths is growth by each of several counters of the same work.
+func growths(t testing.TB, all map[string]*Counters, event Event, do func(units int)) map[string]uint64 {
+	t.Helper()
+	cost := func(units int) map[string]uint64 {
+		counts := map[string]uint64{}
+		what := func() { do(units) }
+		for how, c := range all {
+			within := what
+			what = func() { counts[how] = counted(t, c, within)[event] }
+		}
+		what()
+		return counts
+	}
 	do(1) // is not counted
-	one := counted(t, c, func() { do(1) })
-	return counted(t, c, func() { do(3) })[event] - one[event]
+	one, three := cost(1), cost(3)
+	for how := range all {
+		three[how] -= one[how]
+	}
+	return three
 }
 
 // near fails the test if got is not within a part in a hundred of want.
@@ -106,10 +125,9 @@ func TestCountsPlantedWork(t *testing.T) {
 		for _, job := range []string{"alone", "threads", "processes"} {
 			t.Run(fmt.Sprintf("%s/%s", event, job), func(t *testing.T) {
 				countable(t, event)
-				p := started(t)
-				plant(t, "attached", p, attached(t, p, event), job, event)
-				p = prepared(t)
-				plant(t, "from the start", p, begotten(t, p, event), job, event)
+				p := prepared(t)
+				fromTheStart := begotten(t, p, event)
+				plant(t, p, map[string]*Counters{"from the start": fromTheStart, "attached": attached(t, p, event)}, job, event)
 			})
 		}
 	}
@@ -117,7 +135,7 @@ func TestCountsPlantedWork(t *testing.T) {
 
 // plant compares what is counted with the work that is done: with its amount in pages,
 // and as nobody knows how many instructions that are, with half the work.
-func plant(t *testing.T, how string, p *process, c *Counters, job string, event Event) {
+func plant(t *testing.T, p *process, all map[string]*Counters, job string, event Event) {
 	t.Helper()
 	const k = 5
 	amount := unit
@@ -125,12 +143,16 @@ func plant(t *testing.T, how string, p *process, c *Counters, job string, event 
 		amount *= 5 // so that it matters little that their starts differ by hundreds of pages
 	}
 	do := func(units int) { p.do(job, k, units*amount/k) }
+	less := growths(t, all, event, do)
 	if event == PageFaults {
-		near(t, how+", pages", growth(t, c, event, do), uint64(2*amount))
+		for how, pages := range less {
+			near(t, how+", pages", pages, uint64(2*amount))
+		}
 		return
 	}
-	less, more := growth(t, c, event, do), growth(t, c, event, func(units int) { do(2 * units) })
-	near(t, how+", twice the work", more, 2*less)
+	for how, more := range growths(t, all, event, func(units int) { do(2 * units) }) {
+		near(t, how+", twice the work", more, 2*less[how])
+	}
 }
 
 // A group counts its events together, with or without the processor's.
