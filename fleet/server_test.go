@@ -379,7 +379,7 @@ func TestServerElsewhereIsMeasured(t *testing.T) {
 		}
 		return &trial.Live{Address: answers.URL, Target: driven, Subject: server, Stop: server.Stop}, nil
 	}}
-	cell, err := trial.Measure(t.Context(), arm, load.Plan{VUs: 1, Warmup: 2 * time.Second, Duration: 8 * time.Second, Grace: testenv.Patience})
+	cell, err := trial.Measure(t.Context(), arm, load.Plan{VUs: 1, Warmup: 2 * time.Second, Duration: 8 * time.Second, Think: 10 * time.Millisecond, Grace: testenv.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}
