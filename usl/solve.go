@@ -176,9 +176,14 @@ func (q *quadratic) add(n, weight, d float64) {
 	}
 }
 
-// minimise returns the δ with t+δ ≥ 0 that makes q smallest. It tries each of the
+// minimise returns the δ with t+δ ≥ 0 that makes q smallest. That is the one without bounds if
+// rounding does not decide whether it keeps them. Otherwise it tries each of the
 // eight sets of parameters that may end at 0; one of them is the solution.
 func (q *quadratic) minimise(t theta) theta {
+	const rounding = 1e-9
+	if d, ok := q.solveFree(7, t); ok && min(t[0]+d[0], t[1]+d[1], t[2]+d[2]) > rounding {
+		return d
+	}
 	best := theta{-t[0], -t[1], -t[2]}
 	bestValue := q.value(best)
 	for free := 1; free < 8; free++ {
