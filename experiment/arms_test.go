@@ -23,7 +23,7 @@ subjects:
   missing-too: {requires: no-such-program, serve: "counter --http {{addr}}"}
   elsewhere: {os: OTHER, serve: "counter --http {{addr}}"}
 target: {url: "http://{{addr}}/"}
-load: {vus: 1, duration: 10ms}
+load: {vus: 1, duration: 10ms, think: 1ms}
 compare: {rounds: 1, pairs: 1}
 expect: [errors == 0]
 parts:

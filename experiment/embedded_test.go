@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/metric"
 	"contend/setting"
 )
@@ -78,13 +79,15 @@ func TestEmbeddedSettingsAreAsked(t *testing.T) {
 
 func embedded(t *testing.T, id string) *File {
 	t.Helper()
-	for _, f := range Embedded() {
-		if f.ID == id {
-			return f
-		}
+	names, err := fs.Glob(publishedFiles, "published/*-"+id+".yaml")
+	if err != nil || len(names) != 1 {
+		t.Fatalf("experiment %s is in %q, %v", id, names, err)
 	}
-	t.Fatalf("there is no experiment %s", id)
-	return nil
+	text, err := publishedFiles.ReadFile(names[0])
+	testenv.Must(t, err)
+	f, err := Parse(names[0], text)
+	testenv.Must(t, err)
+	return f
 }
 
 // The published figures, as data of the reports.

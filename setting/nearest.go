@@ -3,6 +3,7 @@ package setting
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Nearest returns the name that is a slip of the keyboard away from the given
@@ -13,6 +14,9 @@ func Nearest(name string, names []string) string {
 	}
 	best, bound := "", len(name)/3
 	for _, candidate := range slices.Sorted(slices.Values(names)) {
+		if apart := utf8.RuneCountInString(candidate) - utf8.RuneCountInString(name); max(apart, -apart) > bound {
+			continue // so many runes are to be inserted or deleted at least
+		}
 		if d := EditDistance(strings.ToLower(name), strings.ToLower(candidate)); d <= bound {
 			best, bound = candidate, d-1
 		}
