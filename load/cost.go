@@ -2,7 +2,6 @@ package load
 
 import (
 	"cmp"
-	"os"
 	"runtime"
 
 	"contend/internal/cpu"
@@ -102,7 +101,7 @@ func (u *Usage) add(o *Usage) {
 // cost is what the process and the machine used in the measured window.
 func (w watched) cost() Cost {
 	c := Cost{
-		GeneratorCPUs: cpu.Allowed(), GeneratorCPULimit: cpu.Limit(os.DirFS("/")), GeneratorCores: runtime.GOMAXPROCS(0),
+		GeneratorCPUs: cpu.Allowed(), GeneratorCores: runtime.GOMAXPROCS(0),
 		GeneratorWaitedSec: w.spent.Waited.Seconds(), GeneratorStalledSec: w.stalled.Seconds(),
 		MachineCPUSec: w.spent.Machine.Seconds(), MachineCores: w.spent.Cores,
 	}

@@ -126,7 +126,7 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 
 // sign adds to a result what the session knows of it, which drove for so long.
 func (s *Session) sign(result *Result, took time.Duration) {
-	result.Target, result.Local = s.name, s.local
+	result.Target, result.Local, result.GeneratorCPULimit = s.name, s.local, s.limit
 	if s.metered != nil {
 		result.Whole = max(0, took-result.Plan.Warmup)
 		s.metered.Settle(result)

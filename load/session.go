@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"contend/hist"
+	"contend/internal/cpu"
 )
 
 // A Session is a set of VUs made once and driven by any number of runs, one
@@ -38,6 +40,7 @@ type Session struct {
 	driven  time.Duration // how long, by all runs
 	// spare histograms have room for all durations, so that a run allocates none of them.
 	spare  []*hist.Histogram
+	limit  float64      // see Cost.GeneratorCPULimit
 	silent atomic.Int64 // see outage.since
 	right  atomic.Bool  // anything was, see outage
 }
@@ -72,7 +75,7 @@ const dialers = 64
 // call the target.
 func Open(ctx context.Context, name string, target Target, vus int) (*Session, error) {
 	_, local := target.(LocalTarget)
-	s := &Session{name: name, local: local, size: vus, engine: Goroutines}
+	s := &Session{name: name, local: local, size: vus, engine: Goroutines, limit: cpu.Limit(os.DirFS("/"))}
 	s.silent.Store(noOutage)
 	if remote, ok := target.(RemoteTarget); ok {
 		var err error
