@@ -22,7 +22,7 @@ import (
 func TestContract(t *testing.T) {
 	for name, url := range map[string]func(*testing.T) string{
 		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "table.db") },
-		"postgres": func(t *testing.T) string { return tabletest.Start(t).Fresh(t) },
+		"postgres": func(t *testing.T) string { return tabletest.Shared(t).Fresh(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,8 +24,8 @@ import (
 
 // Every uplink must arrive at least once, whatever fails on its way.
 const (
-	many   = 4_000
-	perSec = 4000
+	many   = 2_000
+	perSec = 2000
 )
 
 // generate sends the uplinks of a demo device, at a rate, and the end marker. Faults
@@ -229,7 +229,7 @@ func (c *conn) Read(into []byte) (int, error) {
 // over.
 func TestOneOfTwoRoutersEnds(t *testing.T) {
 	t.Parallel()
-	pg := tabletest.Start(t)
+	pg := tabletest.Shared(t)
 	for _, test := range []struct {
 		name   string
 		victim int

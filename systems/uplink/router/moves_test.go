@@ -18,7 +18,7 @@ import (
 func TestCustomerMoves(t *testing.T) {
 	t.Parallel()
 	redis := openRedis(t, redistest.Start(t).URL())
-	rows := openTable(t, tabletest.Start(t).Fresh(t))
+	rows := openTable(t, tabletest.Shared(t).Fresh(t))
 	routers := map[string]*service{}
 	for _, name := range []string{"one", "two"} {
 		s := startWith(t, redis, rows, func(c *Config) {

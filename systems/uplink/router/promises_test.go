@@ -25,7 +25,7 @@ var seed = flag.Uint64("seed", 1, "of the first of TestPromises' faults")
 // seed, within ten seconds of load.
 func TestPromises(t *testing.T) {
 	t.Parallel()
-	pg := tabletest.Start(t)
+	pg := tabletest.Shared(t)
 	for s := *seed; s < *seed+3; s++ {
 		t.Run(fmt.Sprint("seed=", s), func(t *testing.T) {
 			t.Parallel()
@@ -76,7 +76,7 @@ func newWorld(t *testing.T, redis *redistest.Server, db string, seed uint64) *wo
 	if err != nil {
 		t.Fatal(err)
 	}
-	const each, perSec = 20, 200
+	const each, perSec = 20, 100
 	for i, token := range []string{acme, other} {
 		c := &sometimes{name: token, sent: perSec * int64(loadFor/time.Second)}
 		c.at.Store(int32(w.random.IntN(2)))

@@ -28,7 +28,8 @@ type Server struct {
 	cmd       *exec.Cmd
 	done      chan struct{} // closed when cmd has ended
 	databases atomic.Int32
-	copied    bool // of the model
+	used      chan string // databases that are empty again; nil in a server that ends with its test
+	copied    bool        // of the model
 }
 
 // Need skips a test where PostgreSQL is not installed, and fails it there if the
@@ -45,15 +46,38 @@ func Start(t testing.TB) *Server {
 	t.Helper()
 	Need(t)
 	s, err := New()
-	if err != nil {
-		t.Fatal(err)
+	testenv.Must(t, err)
+	s.used = nil
+	t.Cleanup(func() { testenv.Must(t, s.Close()) })
+	return s
+}
+
+var shared struct {
+	sync.Mutex
+	*Server
+	tests int
+}
+
+// Shared returns a server that all tests have together which run at the same time and do not stop it.
+func Shared(t testing.TB) *Server {
+	t.Helper()
+	Need(t)
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.tests == 0 {
+		s, err := New()
+		testenv.Must(t, err)
+		shared.Server = s
 	}
+	shared.tests++
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
+		shared.Lock()
+		defer shared.Unlock()
+		if shared.tests--; shared.tests == 0 {
+			testenv.Must(t, shared.Close())
 		}
 	})
-	return s
+	return shared.Server
 }
 
 // New starts one that outlives a test. It must be closed.
@@ -66,7 +90,7 @@ func New() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{bin: bin, dir: dir}
+	s := &Server{bin: bin, dir: dir, used: make(chan string, 100)}
 	err = s.initialise()
 	if err == nil {
 		err = s.restart()
@@ -119,9 +143,13 @@ func (s *Server) model() (data string, err error) {
 		return "", err
 	}
 	out, err := m.command("initdb", "-D", m.data(), "-U", "postgres", "--auth=trust", "--no-sync", "-E", "UTF8",
-		"--locale=C").CombinedOutput()
+		"--locale=C", "--wal-segsize=4").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	spare, _ := filepath.Glob(filepath.Join(m.data(), "base", "*", "[0-9]*_*")) // a quarter of all files: maps of pages, which it can do without
+	for _, file := range spare {
+		_ = os.Remove(file)
 	}
 	return m.data(), nil
 }
@@ -227,13 +255,30 @@ func (s *Server) URL(database string) string {
 	return "postgres://postgres@/" + database + "?host=" + s.Host()
 }
 
-// Fresh returns the URL of a new, empty database.
+// Fresh returns the URL of an empty database: a new one, or that of a test that has ended, as the 300 files of a new
+// one are most of what a short test costs.
 func (s *Server) Fresh(t testing.TB) string {
 	t.Helper()
-	name := fmt.Sprintf("test%d", s.databases.Add(1))
-	s.Exec(t, "postgres", "CREATE DATABASE "+name)
+	var name string
+	select {
+	case name = <-s.used:
+	default:
+		name = fmt.Sprintf("test%d", s.databases.Add(1))
+		s.Exec(t, "postgres", "CREATE DATABASE "+name)
+	}
+	if s.used != nil {
+		t.Cleanup(func() {
+			if s.do(name, empty) == nil {
+				s.used <- name
+			}
+		})
+	}
 	return s.URL(name)
 }
+
+// empty ends all other connections to a database and removes what it has.
+const empty = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid();
+	DROP SCHEMA public CASCADE; CREATE SCHEMA public`
 
 // Exec runs a statement in a database, on a connection of its own.
 func (s *Server) Exec(t testing.TB, database, statement string) {
