@@ -7,8 +7,8 @@
 package faults_test
 
 import (
-	"context"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,14 +29,15 @@ const patience = 60 * time.Second
 // the next time; "go build" links anew. It is without the race detector, whatever this test is built with, and with
 // the tags of .ci/run, for whose tests the same packages are compiled.
 var program = sync.OnceValue(func() string {
-	path := filepath.Join(folder, "contend")
-	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
-	defer cancel()
-	build := exec.CommandContext(ctx, "go", "run", "-exec=cp", "-trimpath", "-tags=grpcnotrace,nopgxregisterdefaulttypes", "-ldflags=-s -w", "contend/cmd/contend", path)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	build.Stdout, build.Stderr = os.Stderr, os.Stderr
-	if err := build.Run(); err != nil {
+	var err error
+	if folder, err = os.MkdirTemp("", "faults"); err != nil {
 		panic(err)
+	}
+	path := filepath.Join(folder, "contend")
+	build := exec.Command("go", "run", "-exec=cp", "-trimpath", "-tags=grpcnotrace,nopgxregisterdefaulttypes", "-ldflags=-s -w", "contend/cmd/contend", path)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("%v: %s", err, out))
 	}
 	return path
 })
@@ -51,17 +52,10 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	var err error
-	if folder, err = os.MkdirTemp("", "faults"); err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	code := m.Run()
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			_, _ = os.Stderr.WriteString(err.Error())
-			return 1
-		}
+	if err := goleak.Find(); code == 0 && err != nil {
+		panic(err)
 	}
 	return code
 }
