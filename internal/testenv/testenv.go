@@ -89,11 +89,12 @@ func (l *Log) String() string {
 	return l.text.String()
 }
 
-// Eventually waits until something holds, and fails the test if that takes longer than [Patience].
+// Eventually waits until something holds, and fails the test if that takes longer than [Patience]. What takes long
+// is asked for less often.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(Patience); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
+	for began := time.Now(); !holds(); time.Sleep(min(max(time.Since(began)/10, 2*time.Millisecond), 100*time.Millisecond)) {
+		if time.Since(began) > Patience {
 			t.Fatalf("in %s never: %s", Patience, what)
 		}
 	}

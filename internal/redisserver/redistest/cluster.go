@@ -168,11 +168,7 @@ func (s *Server) argument(name string) string {
 
 func (s *Server) until(what string, condition func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(testenv.Patience); !condition(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			s.t.Fatalf("never: %s", what)
-		}
-	}
+	testenv.Eventually(s.t, what, condition)
 }
 
 // SentinelSet is the name under which a sentinel knows its master.
