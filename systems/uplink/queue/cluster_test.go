@@ -115,13 +115,13 @@ func TestNothingIsLostWhenRedisIsRestarted(t *testing.T) {
 	}
 }
 
-// inMidStream has something happen while uplinks are written, about 1,000/s for two seconds and as long as the
+// inMidStream has something happen while uplinks are written, about 500/s for two seconds and as long as the
 // writer has to wait, and looks at what arrives.
 func inMidStream(t *testing.T, r *Redis, fault func(), mayLose bool) {
 	t.Helper()
 	c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, true)
 	p := newProducer(t, r, ProducerConfig{})
-	const each, batches = 10, 200
+	const each, batches = 10, 100
 	began := make(chan struct{})
 	written := make(chan error, 1)
 	go func() {
@@ -133,7 +133,7 @@ func inMidStream(t *testing.T, r *Redis, fault func(), mayLose bool) {
 				written <- err
 				return
 			}
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond)
 		}
 		written <- nil
 	}()

@@ -44,7 +44,7 @@ func inOrder(t *testing.T, r *Redis, key string) int {
 // what another one read of them would be written there before.
 func TestPartitionsStayWhileUplinksWait(t *testing.T) {
 	eachLoss(t, func(t *testing.T, r *Redis, cluster *redistest.Cluster, lose, find func(*redistest.Server)) {
-		const lost, n = 2, 4000 // that master has not the key of all instances
+		const lost, n = 2, 2000 // that master has not the key of all instances
 		customer := keyOn(cluster, true, lost, keyCustomer)
 		names, senders := namesOn(cluster, lost), present(cluster, lost, 0, 16)
 		forwarder := func(name string) *collector {

@@ -102,7 +102,7 @@ func TestSettingAsideOnAServerThatIsAway(t *testing.T) {
 		until(t, "the first arrive", func() bool { return c.count() == len(first) })
 		lose(cluster.Masters[lost])
 		all := len(first)
-		for i := range 20 {
+		for i := range 10 {
 			some := present(cluster, lost, 1000+100*i, 1100+100*i)
 			all += len(some)
 			for _, u := range some {
