@@ -81,7 +81,7 @@ type Way struct {
 // Short is the timeout where one is to be seen, and boundedMemory what a client may allocate for what has no end.
 const (
 	Short         = 100 * time.Millisecond
-	boundedMemory = 48 << 20
+	boundedMemory = 12 << 20
 )
 
 // Hostile drives each way against each hostile server, and wants errors of its kind in time, from iterations with a

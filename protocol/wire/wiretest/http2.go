@@ -129,8 +129,11 @@ func OverHTTP2(head ...string) []Peer {
 			}
 		}), Want: []errkind.Kind{errkind.Protocol}, Endless: true},
 		{Name: "endless interim answers", Serve: Streams(func(s Stream) {
-			for s.Headers(false, ":status", "103") == nil {
+			var hints bytes.Buffer
+			for range 100 {
+				_ = Stream{Framer: http2.NewFramer(&hints, nil), ID: s.ID}.Headers(false, ":status", "103")
 			}
+			Endless("", hints.String())(s.Conn)
 		}), Want: []errkind.Kind{errkind.Protocol}},
 	}
 }
@@ -157,6 +160,7 @@ var Handlers = []Handler{
 			if _, err := w.Write(more); err != nil {
 				return
 			}
+			time.Sleep(time.Millisecond)
 		}
 	}, []errkind.Kind{errkind.Timeout}},
 	{"a byte at a time", func(w http.ResponseWriter, r *http.Request) {

@@ -49,12 +49,18 @@ func Then(text string, next func(net.Conn)) func(net.Conn) {
 	}
 }
 
+// burst is what Endless sends at full speed: a client that keeps it exceeds boundedMemory within two iterations.
+const burst = 4 << 20
+
 // Endless sends start, and more until the client is gone.
 func Endless(start, more string) func(net.Conn) {
 	rest := []byte(more)
 	return func(conn net.Conn) {
 		_, err := io.WriteString(conn, start)
-		for err == nil {
+		for sent := 0; err == nil; sent += len(rest) {
+			if sent > burst {
+				time.Sleep(time.Millisecond)
+			}
 			_, err = conn.Write(rest)
 		}
 	}
