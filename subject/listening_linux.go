@@ -2,6 +2,7 @@ package subject
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -234,11 +235,15 @@ func (s *Subject) listens(address netip.AddrPort) (places []netip.AddrPort, ther
 // sockets are those of the tree among what is chosen.
 func (s *Subject) sockets(choose func(table io.Reader) ([]socket, error)) []socket {
 	members, _ := tree(s.PID())
+	var own []string
+	for _, p := range members {
+		own = append(own, openSockets(p.PID)...)
+	}
+	if own == nil {
+		return nil // the tables cost a millisecond or more
+	}
 	all, _ := readSockets(choose) // without these nothing is known
-	return slices.DeleteFunc(all, func(one socket) bool {
-		name := map[string]bool{one.name(): true}
-		return !slices.ContainsFunc(members, func(p procfs.ProcStat) bool { return hasOpen(p.PID, name) })
-	})
+	return slices.DeleteFunc(all, func(one socket) bool { return !slices.Contains(own, one.name()) })
 }
 
 // peers says where processes of the tree have connections, or wait for them.
@@ -271,7 +276,7 @@ func foreign(sockets []socket) (*Foreign, error) {
 	var spared []string // why some do not count
 	for _, p := range all {
 		switch {
-		case !hasOpen(p.PID, names):
+		case !slices.ContainsFunc(openSockets(p.PID), func(name string) bool { return names[name] }):
 		case p.PID == os.Getpid():
 			spared = append(spared, "this process itself")
 		case p.Comm == "systemd":
@@ -292,21 +297,22 @@ func foreign(sockets []socket) (*Foreign, error) {
 	return newForeign(holders), nil
 }
 
-// hasOpen reports whether a process has a socket of such a name open; not if this user may
-// not know. The links are read by their directory, since finding that again for each would
-// cost most of the time.
-func hasOpen(pid int, names map[string]bool) bool {
+// openSockets returns the names of the sockets that a process has open, as far as this user may know. The links are read
+// by their directory, since finding that again for each would cost most of the time.
+func openSockets(pid int) (names []string) {
 	links, err := os.Open(fmt.Sprintf("/proc/%d/fd", pid))
 	if err != nil {
-		return false
+		return nil
 	}
 	defer links.Close()
 	files, _ := links.Readdirnames(-1)
 	var name [32]byte // longer ones are no sockets
-	return slices.ContainsFunc(files, func(file string) bool {
-		n, err := unix.Readlinkat(int(links.Fd()), file, name[:])
-		return err == nil && names[string(name[:n])]
-	})
+	for _, file := range files {
+		if n, err := unix.Readlinkat(int(links.Fd()), file, name[:]); err == nil && bytes.HasPrefix(name[:n], []byte("socket:")) {
+			names = append(names, string(name[:n]))
+		}
+	}
+	return names
 }
 
 func newForeign(holders []procfs.ProcStat) *Foreign {

@@ -128,13 +128,8 @@ func OverHTTP2(head ...string) []Peer {
 				err = s.WriteContinuation(s.ID, false, more)
 			}
 		}), Want: []errkind.Kind{errkind.Protocol}, Endless: true},
-		{Name: "endless interim answers", Serve: Streams(func(s Stream) {
-			var hints bytes.Buffer
-			for range 100 {
-				_ = Stream{Framer: http2.NewFramer(&hints, nil), ID: s.ID}.Headers(false, ":status", "103")
-			}
-			Endless("", hints.String())(s.Conn)
-		}), Want: []errkind.Kind{errkind.Protocol}},
+		{Name: "endless interim answers", Serve: AskedOverHTTP2(Endless("", strings.Repeat(Frames(func(s Stream) { _ = s.Headers(false, ":status", "103") }), 100))),
+			Want: []errkind.Kind{errkind.Protocol}},
 	}
 }
 
