@@ -15,9 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"contend/internal/rebind"
+	"contend/internal/testenv"
 )
 
 // The subjects of these tests are this test binary with roleKey in its
@@ -64,7 +63,7 @@ func TestMain(m *testing.M) {
 		roles[name](os.Args[1:])
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(m)
+	testenv.Main(m, 8)
 }
 
 func must[T any](v T, err error) T {
