@@ -147,10 +147,8 @@ func documentIn(t *testing.T, file string) (d report.Document) {
 // A missing collector is reported, and changes nothing else.
 func TestNoCollector(t *testing.T) {
 	t.Parallel()
-	s := httptest.NewServer(http.NotFoundHandler())
-	s.Close()
 	var out, said lines
-	code := Main(t.Context(), []string{"run", "-n", "100", "--brief", "--otlp", s.URL, "guard:mutex"}, Streams{&out, &said})
+	code := Main(t.Context(), []string{"run", "-n", "100", "--brief", "--otlp", "http://" + testenv.HeldAddress(t), "guard:mutex"}, Streams{&out, &said})
 	if text := said.String(); !slices.Contains(figures, code) || !strings.Contains(text, "does not wait for it") || !strings.Contains(text, "the last one too") || out.String() == "" {
 		t.Errorf("exit code %d:\n%s%s", code, text, out.String())
 	}
