@@ -18,13 +18,19 @@ func Embedded() []*File {
 	}
 	files := make([]*File, len(names))
 	for i, name := range names {
-		text, err := publishedFiles.ReadFile(name)
-		if err == nil {
-			files[i], err = Parse(name, text)
-		}
-		if err != nil {
-			panic(fmt.Sprintf("experiment: embedded file: %v", err))
-		}
+		files[i] = embeddedFile(name)
 	}
 	return files
+}
+
+func embeddedFile(name string) *File {
+	var f *File
+	text, err := publishedFiles.ReadFile(name)
+	if err == nil {
+		f, err = Parse(name, text)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("experiment: embedded file: %v", err))
+	}
+	return f
 }

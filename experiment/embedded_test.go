@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"contend/internal/testenv"
 	"contend/metric"
 	"contend/setting"
 )
@@ -83,11 +82,7 @@ func embedded(t *testing.T, id string) *File {
 	if err != nil || len(names) != 1 {
 		t.Fatalf("experiment %s is in %q, %v", id, names, err)
 	}
-	text, err := publishedFiles.ReadFile(names[0])
-	testenv.Must(t, err)
-	f, err := Parse(names[0], text)
-	testenv.Must(t, err)
-	return f
+	return embeddedFile(names[0])
 }
 
 // The published figures, as data of the reports.

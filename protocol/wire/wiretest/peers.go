@@ -49,7 +49,8 @@ func Then(text string, next func(net.Conn)) func(net.Conn) {
 	}
 }
 
-// burst is what Endless sends at full speed: a client that keeps it exceeds boundedMemory within two iterations.
+// burst is what Endless sends at full speed: a client that keeps it in a buffer that doubles allocates twice as much, and more
+// than boundedMemory in two iterations.
 const burst = 4 << 20
 
 // Endless sends start, and more until the client is gone.

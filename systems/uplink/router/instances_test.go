@@ -21,7 +21,7 @@ func TestRoutersAndSQLite(t *testing.T) {
 	postgres := func(t *testing.T) string {
 		tabletest.Need(t)
 		if shared == "" {
-			shared = tabletest.Shared(all).Fresh(t)
+			shared = tabletest.Shared(all).Fresh(all)
 		}
 		return shared
 	}
