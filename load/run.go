@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"contend/hist"
 	"contend/internal/cpu"
 	"contend/pace"
 )
@@ -297,16 +296,11 @@ func (r *run) close() {
 func (r *run) result(w watched) *Result {
 	sum := &Result{
 		Model: r.plan.Model(), Concurrency: r.plan.VUs, Plan: r.plan, Timer: r.kind,
-		Counts: r.shards[0].counts,
-		Cost:   w.cost(), Stopped: r.stopReason(w), StartLagAllowed: r.shards[0].most,
+		Counts: newSum(), Cost: w.cost(), Stopped: r.stopReason(w),
 	}
-	for _, h := range sum.Counts.times() {
-		lent := *h
-		*h = new(hist.Histogram)
-		(*h).Merge(lent)
-	}
-	last := r.shards[0].last
-	for _, s := range r.shards[1:] {
+	sum.Course = NewCourse(r.plan.Warmup)
+	var last time.Duration
+	for _, s := range r.shards {
 		sum.Counts.Add(&s.counts)
 		last = max(last, s.last)
 		sum.StartLagAllowed = max(sum.StartLagAllowed, s.most)
