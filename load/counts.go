@@ -144,10 +144,9 @@ func (c *Counts) Accounted() int64 {
 // opening of the measured window, none before it. Planned, Dropped and Unfinished
 // are the caller's to count.
 func (c *Counts) Record(it Iteration, end time.Duration, out *Outcome, err error) {
-	if len(out.Requests) > 0 || len(out.Checks) > 0 {
-		c.flow(out)
+	if out.Flow != nil {
+		c.flow(out.Flow, end)
 	}
-	c.read(out.Readings, end)
 	c.Resent += int64(out.Resent)
 	if out.Stray {
 		c.Stray++

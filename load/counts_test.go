@@ -99,9 +99,9 @@ func TestCountsAddEveryField(t *testing.T) {
 	c := NewCounts()
 	c.Planned, c.Dropped, c.Unfinished = 5, 1, 1
 	ok := Outcome{Status: 200, Request: "read", BytesIn: 1, BytesOut: 1, BodyIn: 1, Resent: 1, Stray: true, Parted: 1, Continued: true, Phases: Phases{1, 1, 1}, Messages: []time.Duration{1},
-		Requests: []Request{{Name: "read"}, {Name: "write", Failed: true}}, Checks: []Check{{"is it", true}, {"is it", false}},
-		Readings: []Reading{{&Meter{Name: "m", Kind: TrendMeter}, 3}},
-		Content:  &Content{Type: []byte("text/html"), Checked: true, Redirect: true, Location: []byte("/")}}
+		Flow: &Flow{Requests: []Request{{Name: "read"}, {Name: "write", Failed: true}}, Checks: []Check{{"is it", true}, {"is it", false}},
+			Readings: []Reading{{&Meter{Name: "m", Kind: TrendMeter}, 3}}},
+		Content: &Content{Type: []byte("text/html"), Checked: true, Redirect: true, Location: []byte("/")}}
 	c.Record(Iteration{}, 1, &ok, nil)
 	c.Record(Iteration{}, 1, &Outcome{Failed: true}, nil)
 	c.Record(Iteration{}, 1, &Outcome{}, io.EOF)

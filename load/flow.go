@@ -6,7 +6,16 @@ import (
 	"contend/errkind"
 )
 
-// A Request is one of the requests of an iteration that is a flow of several.
+// A Flow is what an iteration of several requests came to.
+type Flow struct {
+	// Whole says that it ran to its end, even if its answer is wrong.
+	Whole    bool
+	Requests []Request
+	Checks   []Check
+	Readings []Reading
+}
+
+// A Request is one of the requests of a flow.
 type Request struct {
 	// Name is what results call it.
 	Name string
@@ -42,14 +51,15 @@ const (
 	otherNames = "(others)"
 )
 
-// flow counts the requests and checks of an iteration.
-func (c *Counts) flow(out *Outcome) {
-	for i := range out.Requests {
-		c.flowRequest(&out.Requests[i])
+// flow counts what belongs to an iteration that ended then.
+func (c *Counts) flow(f *Flow, end time.Duration) {
+	for i := range f.Requests {
+		c.flowRequest(&f.Requests[i])
 	}
-	for i := range out.Checks {
-		c.checked(&out.Checks[i])
+	for i := range f.Checks {
+		c.checked(&f.Checks[i])
 	}
+	c.read(f.Readings, end)
 }
 
 func (c *Counts) checked(one *Check) {

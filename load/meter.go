@@ -114,12 +114,12 @@ func (r *MeterResult) record(value float64, at time.Duration) {
 }
 
 // Apart counts what a flow measured outside its iterations.
-func (c *Counts) Apart(checks []Check, readings []Reading) {
-	for i := range checks {
-		c.checked(&checks[i])
+func (c *Counts) Apart(f *Flow) {
+	for i := range f.Checks {
+		c.checked(&f.Checks[i])
 	}
-	for i := range readings {
-		c.AddMeter(readings[i].Meter).record(readings[i].Value, 0)
+	for i := range f.Readings {
+		c.AddMeter(f.Readings[i].Meter).record(f.Readings[i].Value, 0)
 	}
 }
 

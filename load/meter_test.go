@@ -104,7 +104,7 @@ func newMetered(each time.Duration) *meteredTarget {
 	m := &meteredTarget{meter: Meter{Name: "one", Kind: CounterMeter}}
 	m.Func = func(ctx context.Context) (Outcome, error) {
 		_, err := sleeper(each)(ctx)
-		return Outcome{Readings: []Reading{{&m.meter, 1}}}, err
+		return Outcome{Flow: &Flow{Readings: []Reading{{&m.meter, 1}}}}, err
 	}
 	return m
 }

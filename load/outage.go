@@ -73,7 +73,7 @@ func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error)
 	if err != nil && o.abortsWith(err) {
 		return true
 	}
-	if err == nil && !out.Failed || o.flows && answered(out) {
+	if err == nil && !out.Failed || o.flows && out.Flow.answered() {
 		if o.since.Load() != noOutage { // most often: nobody else then has to fetch it again
 			o.since.Store(noOutage)
 		}
@@ -110,9 +110,9 @@ func (o *outage) abortsWith(err error) bool {
 	return ok
 }
 
-// answered reports whether a request of a flow got a response.
-func answered(out *Outcome) bool {
-	return slices.ContainsFunc(out.Requests, func(r Request) bool { return r.Err == "" })
+// answered reports whether a request of a flow got a response; nil has none.
+func (f *Flow) answered() bool {
+	return f != nil && slices.ContainsFunc(f.Requests, func(r Request) bool { return r.Err == "" })
 }
 
 // abort returns why a VU has ended the run, or "".

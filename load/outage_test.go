@@ -46,7 +46,7 @@ func refuses(context.Context) (Outcome, error) {
 // halves is an iteration of two requests; the second has no response.
 func halves(ctx context.Context) (Outcome, error) {
 	_, err := refuses(ctx)
-	return Outcome{Whole: true, Requests: []Request{{Name: "a"}, {Name: "b", Err: errkind.Refused}}}, err
+	return Outcome{Flow: &Flow{Whole: true, Requests: []Request{{Name: "a"}, {Name: "b", Err: errkind.Refused}}}}, err
 }
 
 func breaks(context.Context) (Outcome, error) {
@@ -196,7 +196,7 @@ func TestOutageOverRuns(t *testing.T) {
 func TestAbort(t *testing.T) {
 	for _, plan := range []Plan{{VUs: 3, Duration: time.Minute}, {VUs: 1, Iterations: 1}, {VUs: 1, Iterations: 3, WholeFlows: true}} {
 		synctest.Test(t, func(t *testing.T) {
-			answered := Outcome{Requests: []Request{{}}}
+			answered := Outcome{Flow: &Flow{Requests: []Request{{}}}}
 			target := &course{began: time.Now(), wrong: func(context.Context) (Outcome, error) { return answered, &Abort{"enough"} }}
 			r, err := Run(t.Context(), "x", target, plan)
 			if err != nil || r.Stopped != Aborted || r.Outage != "enough" || r.Accounted() != r.Planned || time.Since(target.began) > time.Second || plan.WholeFlows && r.Planned > 1 {

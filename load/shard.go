@@ -209,7 +209,7 @@ func (s *Shard) Finish(it *Iteration, end time.Duration, out *Outcome, err error
 	if limit := s.Timeout(); err == nil && limit > 0 && end-it.Start > limit {
 		err = s.TimedOut()
 	}
-	if s.run.plan.WholeFlows && out.Whole {
+	if s.run.plan.WholeFlows && out.Flow != nil && out.Flow.Whole {
 		out.Failed = false
 	}
 	if s.run.plan.Pacer != nil && end < s.run.plan.windowEnd() {

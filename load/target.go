@@ -123,8 +123,6 @@ type Outcome struct {
 	Status int
 	// Failed marks a wrong answer: it is counted apart and never as throughput.
 	Failed bool
-	// Whole says of a failed answer that its flow of requests ran to the end all the same.
-	Whole bool
 	// Stray: bytes came that belong to no answer.
 	Stray bool
 	// Continued: 100 Continue came before the answer. The first byte is its.
@@ -159,12 +157,9 @@ type Outcome struct {
 	// Messages are the latencies of the single messages of a stream. They are
 	// valid until the VU's next iteration.
 	Messages []time.Duration
-	// Requests and Checks are those of an iteration that is a flow of several, also of one
-	// that ended with an error. They are valid until the VU's next iteration.
-	Requests []Request
-	Checks   []Check
-	// Readings are values of meters, in the same order.
-	Readings []Reading
+	// Flow is that of an iteration of several requests, also where it ended with an error; nil: it is of one.
+	// It is valid until the VU's next iteration.
+	Flow *Flow
 }
 
 // Phases are parts of one iteration's service time; zero means not measured.

@@ -198,7 +198,7 @@ func TestRequestEffects(t *testing.T) {
 			c := load.NewCounts()
 			read, write := 100*time.Microsecond, time.Duration(300+30*i)*time.Microsecond
 			read += time.Duration(round%3*i) * time.Microsecond / 2 // no tendency to speak of
-			out := load.Outcome{Requests: []load.Request{{Name: "read", Status: 200, Service: read}, {Name: "write", Status: 200, Service: write}}}
+			out := load.Outcome{Flow: &load.Flow{Requests: []load.Request{{Name: "read", Status: 200, Service: read}, {Name: "write", Status: 200, Service: write}}}}
 			for range 100 {
 				c.Record(load.Iteration{}, read+write, &out, nil)
 			}

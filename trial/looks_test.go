@@ -76,7 +76,7 @@ func TestTrialTellsRequests(t *testing.T) {
 		return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) {
 			return &Live{Address: name, Target: load.Func(func(context.Context) (load.Outcome, error) {
 				time.Sleep(6*time.Millisecond + last)
-				return load.Outcome{Requests: requests}, nil
+				return load.Outcome{Flow: &load.Flow{Requests: requests}}, nil
 			})}, nil
 		}}
 	}

@@ -134,7 +134,7 @@ func (v *vu) ask(a *ask, method string, arguments []sobek.Value, at int, hasBody
 	}
 	first := a.call
 	a.first = &first
-	if v.target.Options.NoIterationReuse && len(v.requests) == 0 && v.slow != nil {
+	if v.target.Options.NoIterationReuse && len(v.flow.Requests) == 0 && v.slow != nil {
 		v.slow.CloseIdleConnections()
 	}
 }

@@ -64,7 +64,7 @@ func (v *vu) checked(name string, passed bool, of tagMap) {
 	if v.group != "" {
 		path = v.group + groupSeparator + name
 	}
-	v.checks = append(v.checks, load.Check{Name: path, Passed: passed})
+	v.flow.Checks = append(v.flow.Checks, load.Check{Name: path, Passed: passed})
 	v.measure(mChecks, truth(passed), checkTags{name, of})
 	if !passed {
 		v.wrong(load.Outcome{Check: path, Detail: v.http.detail()})

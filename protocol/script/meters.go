@@ -124,10 +124,9 @@ var _ load.Metered = (*Target)(nil)
 // An apart is what setup and teardown have measured, outside of iterations, and what iterations have that the end of
 // the run cut off, such as those that hold a socket open.
 type apart struct {
-	mu       sync.Mutex
-	checks   []load.Check
-	readings []load.Reading
-	took     time.Duration // setup and teardown
+	mu   sync.Mutex
+	flow load.Flow
+	took time.Duration // setup and teardown
 }
 
 // pass notes how long setup or teardown took that began then.
@@ -149,15 +148,16 @@ func (a *apart) note(v *vu) {
 	v.meterTraffic(v.traffic.Take())
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.checks, a.readings = append(a.checks, v.checks...), append(a.readings, v.readings...)
+	a.flow.Checks = append(a.flow.Checks, v.flow.Checks...)
+	a.flow.Readings = append(a.flow.Readings, v.flow.Readings...)
 }
 
 // settle adds it to a result, once.
 func (a *apart) settle(c *load.Result) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	c.Apart(a.checks, a.readings)
-	a.checks, a.readings = nil, nil
+	c.Apart(&a.flow)
+	a.flow = load.Flow{}
 }
 
 // Settle adds to the result of a run how long setup and teardown took, and what the script measured.
@@ -236,10 +236,10 @@ func (v *vu) measure(what known, value float64, of tagged) {
 }
 
 func (v *vu) value(m *meter, value float64, of tagged) {
-	v.readings = append(v.readings, load.Reading{Meter: &m.Meter, Value: value})
+	v.flow.Readings = append(v.flow.Readings, load.Reading{Meter: &m.Meter, Value: value})
 	for _, p := range m.parts {
 		if v.has(p.tags, of) {
-			v.readings = append(v.readings, load.Reading{Meter: &p.Meter, Value: value})
+			v.flow.Readings = append(v.flow.Readings, load.Reading{Meter: &p.Meter, Value: value})
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (t *Target) meterUsers() {
 	}
 	t.apart.mu.Lock()
 	defer t.apart.mu.Unlock()
-	t.apart.readings = append(t.apart.readings, readings...)
+	t.apart.flow.Readings = append(t.apart.flow.Readings, readings...)
 }
 
 // active is how many virtual users all loads have now.

@@ -54,10 +54,8 @@ type vu struct {
 	functions  struct{ parse, stringify, freeze sobek.Callable }
 	blobs      *sobek.Object // the class Blob; nil: nobody has asked for it
 	http       httpState
-	jar        *cookiejar.Jar // of this iteration; nil: nothing is in it
-	requests   []load.Request // of this iteration
-	checks     []load.Check
-	readings   []load.Reading
+	jar        *cookiejar.Jar    // of this iteration; nil: nothing is in it
+	flow       load.Flow         // of this iteration
 	tags       map[string]string // that the script gave the virtual user
 	kept       *sobek.Object     // its metadata; nil: nobody has asked for it
 	began      time.Time         // of this iteration
@@ -180,7 +178,7 @@ func (v *vu) begin() {
 	if v.own > 0 { // setup and teardown are no iterations
 		_ = v.rt.Set("__ITER", v.iteration)
 	}
-	v.requests, v.checks, v.readings = v.requests[:0], v.checks[:0], v.readings[:0]
+	v.flow = load.Flow{Requests: v.flow.Requests[:0], Checks: v.flow.Checks[:0], Readings: v.flow.Readings[:0]}
 	v.cause, v.lost, v.group, v.connecting = load.Outcome{}, nil, "", 0
 	v.resent, v.stray, v.parted = 0, false, 0
 	v.timers.clear()
@@ -260,21 +258,21 @@ func (v *vu) settle(f sobek.Callable, argument sobek.Value) (sobek.Value, error)
 // outcome is what an iteration came to that ended with err.
 func (v *vu) outcome(err error) load.Outcome {
 	out := v.cause
-	out.Whole = err == nil
 	if err != nil && !out.Failed {
 		out.Failed, out.Check = true, "exception"
 		out.Detail = []byte(v.explain(err).Error())
 	}
 	out.BytesIn, out.BytesOut = v.traffic.Take()
 	out.Phases.Connect = v.connecting
-	for i := range v.requests {
-		out.BodyIn += v.requests[i].BodyIn
+	for i := range v.flow.Requests {
+		out.BodyIn += v.flow.Requests[i].BodyIn
 	}
 	if err == nil || v.ctx.Err() == nil {
 		v.meterIteration(&out)
 	}
 	out.Resent, out.Stray, out.Parted = v.resent, v.stray, v.parted
-	out.Requests, out.Checks, out.Readings = v.requests, v.checks, v.readings
+	v.flow.Whole = err == nil
+	out.Flow = &v.flow
 	return out
 }
 
@@ -313,7 +311,7 @@ func (v *vu) note(r load.Request, err error, detail []byte, expected string) {
 	if r.Failed {
 		v.wrong(load.Outcome{Status: r.Status, Detail: detail, Expected: expected})
 	}
-	v.requests = append(v.requests, r)
+	v.flow.Requests = append(v.flow.Requests, r)
 }
 
 // Close ends what the virtual user has open. It must not be called during Do.
