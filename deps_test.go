@@ -218,7 +218,7 @@ var rooms = map[string]size{
 	"internal/perf":        {1300, 1835}, // +20: several counters and samplers see one run of the work, for half of the CPU time; +20: registers and the stack of a sample, in place of its first word; samples four times as often; +50, +40: system calls by name, and how often is read and written; +80, +70: these are counted where no tracepoints are mounted, by a table of their numbers
 	"internal/placement":   {485, 240},   // +15, +25: several at a time that hold this process
 	"internal/rebind":      {390, 130},   // +70, +10: where on this machine a program is refused a connection, which few programs say
-	"internal/redisserver": {405, 690},   // +30: a slot moved at a time when all nodes agree; +155: the proxy between clients and a Redis; systems/counter had two, and a test of one; +30: a command to one without a client
+	"internal/redisserver": {405, 710},   // +30: a slot moved at a time when all nodes agree; +155: the proxy between clients and a Redis; systems/counter had two, and a test of one; +30: a command to one without a client; +20: what auto is, for all services, that the uplink demo alone had
 	"internal/replicas":    {285, 135},
 	"internal/revision":    {720, 600}, // +25, +20: the commits between two; +40, +5: the order of all commits, and when one was made
 	"internal/secret":      {700, 180},

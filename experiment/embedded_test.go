@@ -159,17 +159,15 @@ func TestEveryPublishedFigureHasANote(t *testing.T) {
 // version, and differ only in where Redis is, in the callers, and in the number
 // of replicas.
 func TestSharedCounter(t *testing.T) {
-	const ways, managed = "redis-combining redis-pipelined redis-script", " --redis managed"
+	const ways, auto, managed = "redis-combining redis-pipelined redis-script", " --redis auto", " --redis managed"
 	want := map[string]struct {
 		arms, redis, replicas string
 		vus                   int
 	}{
-		"embedded":       {"mutex " + ways, " --redis embedded://127.0.0.1:0", "", 80},
-		"embedded-first": {"redis-naive redis-script", " --redis embedded://127.0.0.1:0", "", 10},
-		"first":          {"redis-naive redis-script", managed, "", 10},
-		"one":            {"mutex " + ways, managed, "", 80},
-		"two":            {ways, managed, " --replicas 2", 80},
-		"four":           {ways, managed, " --replicas 4", 80},
+		"first": {"redis-naive redis-script", auto, "", 10},
+		"one":   {"mutex " + ways, auto, "", 80},
+		"two":   {ways, managed, " --replicas 2", 80},
+		"four":  {ways, managed, " --replicas 4", 80},
 	}
 	f := embedded(t, "shared-counter")
 	for _, p := range f.Experiment("quick").Parts {

@@ -39,7 +39,7 @@ func (f *replicaFlags) check(where redisserver.Config) error {
 
 // isOurs reports whether a URL is of a Redis that is started here.
 func isOurs(url string) bool {
-	return url == "" || url == redisserver.Managed || strings.HasPrefix(url, "embedded://")
+	return url == "" || url == redisserver.Managed || url == redisserver.Auto || strings.HasPrefix(url, "embedded://")
 }
 
 // config returns the Redis at a URL, or without one that of the environment, and

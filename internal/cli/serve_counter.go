@@ -52,7 +52,7 @@ type serveCounter struct {
 
 type counterOptions struct {
 	Replicas int    `flag:"replicas" default:"1" min:"1" max:"64" words:"*number* of processes that serve the same addresses, with a redis- guard (Linux)"`
-	RedisURL string `flag:"redis" words:"*URL* of the Redis for a redis- guard; managed: a private redis-server (default $CONTEND_REDIS, else an embedded one, which stores nothing on disk)"`
+	RedisURL string `flag:"redis" words:"*URL* of the Redis for a redis- guard; managed: a private redis-server; auto: that, where installed (default $CONTEND_REDIS, else an embedded one, which stores nothing on disk)"`
 }
 
 func (s *serveCounter) run(cmd *cobra.Command) error {

@@ -54,7 +54,7 @@ type serveRouter struct {
 
 type routerOptions struct {
 	HTTP        string `flag:"http" default:"127.0.0.1:8080" words:"*address* of the HTTP service"`
-	RedisURL    string `flag:"redis" words:"*URL* of the Redis with the uplinks; managed: a private redis-server (default $CONTEND_REDIS; none: embedded, which keeps nothing)"`
+	RedisURL    string `flag:"redis" words:"*URL* of the Redis with the uplinks; managed: a private redis-server; auto: that, where installed (default $CONTEND_REDIS; none: embedded, which keeps nothing)"`
 	Tokens      string `flag:"token-file" words:"*file* with a line per token: customer token [expiry]; none: a demo token, on loopback only"`
 	NoReduction bool   `flag:"no-trust-reduction" words:"do not lengthen challenges because answers are missing"`
 	Devices     int    `flag:"demo-devices" min:"0" max:"16777216" words:"*number* of devices of contend uplink gen that the demo customer is given at the start"`

@@ -22,7 +22,8 @@ type Config struct {
 	// URL is "" for an embedded Redis, which keeps nothing and is not meant for
 	// measuring speed, or embedded://HOST:PORT for one at this address; "managed" for
 	// a private redis-server or valkey-server of the PATH, which keeps an append-only
-	// file and ends with this process; else a redis://, rediss:// or unix:// address:
+	// file and ends with this process; "auto" for that where one is installed, and else
+	// for an embedded one; or a redis://, rediss:// or unix:// address:
 	//
 	//	redis://user:password@host:port/database
 	//	redis://host1:port?addr=host2:port&addr=host3:port   nodes of a cluster
@@ -39,8 +40,22 @@ type Config struct {
 	Volatile bool
 }
 
-// Managed is the URL of a private redis-server.
-const Managed = "managed"
+// Managed is the URL of a private redis-server, and Auto that of one where it is installed.
+const (
+	Managed = "managed"
+	Auto    = "auto"
+)
+
+// Resolve returns the URL that Auto means here, and any other as it is.
+func Resolve(url string) string {
+	if url != Auto {
+		return url
+	}
+	if _, err := findServer(); err != nil {
+		return ""
+	}
+	return Managed
+}
 
 // dialTimeout bounds the making of a connection.
 const dialTimeout = 5 * time.Second
@@ -56,6 +71,7 @@ type Server struct {
 // Open starts the Redis of the configuration if it is ours, and checks the URL if
 // it is not: whether a Redis answers there is not asked.
 func Open(ctx context.Context, cfg Config) (*Server, error) {
+	cfg.URL = Resolve(cfg.URL)
 	s := &Server{url: cfg.URL, cfg: cfg, stop: func() error { return nil }}
 	address, embedded := strings.CutPrefix(cfg.URL, "embedded://")
 	var err error

@@ -2,6 +2,8 @@ package redisserver
 
 import (
 	"crypto/tls"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -83,5 +85,31 @@ func TestOpenRefusesAWrongURLWithoutItsPassword(t *testing.T) {
 		if _, err := Open(t.Context(), cfg); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", cfg.URL, err)
 		}
+	}
+}
+
+// What is installed decides what auto is: a redis-server, or a valkey-server, and else a Redis in this process.
+func TestAutoIsWhatIsInstalled(t *testing.T) {
+	for program, want := range map[string]string{"redis-server": Managed, "valkey-server": Managed, "another": ""} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", dir)
+		if got := Resolve(Auto); got != want {
+			t.Errorf("where there is %s, auto is %q, want %q", program, got, want)
+		}
+	}
+	if got := Resolve("redis://a:1"); got != "redis://a:1" {
+		t.Errorf("a URL is %q", got)
+	}
+	t.Setenv("PATH", t.TempDir())
+	s, err := Open(t.Context(), Config{URL: Auto})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if !s.Embedded() {
+		t.Errorf("where nothing is installed there is %s", s.Place())
 	}
 }

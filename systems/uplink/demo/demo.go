@@ -28,8 +28,7 @@ import (
 type Config struct {
 	// Self is the command that runs contend.
 	Self []string
-	// Redis is "" for one inside the router, "auto" for a private redis-server where one
-	// is installed, redisserver.Managed, or an address.
+	// Redis is a URL of redisserver.Config; an embedded one is inside the router.
 	Redis string
 	// Router holds further arguments of contend serve router.
 	Router []string
@@ -93,13 +92,7 @@ func (r *run) stop(ctx context.Context) error {
 }
 
 func (r *run) startRedis(ctx context.Context) (err error) {
-	r.name = r.Config.Redis
-	if r.name == "auto" {
-		r.name = redisserver.Managed
-		if !installed() {
-			r.name = ""
-		}
-	}
+	r.name = redisserver.Resolve(r.Config.Redis)
 	if r.name == "" {
 		r.name = "embedded"
 		return nil
@@ -111,15 +104,6 @@ func (r *run) startRedis(ctx context.Context) (err error) {
 		r.name = "given"
 	}
 	return err
-}
-
-func installed() bool {
-	for _, name := range []string{"redis-server", "valkey-server"} {
-		if _, err := exec.LookPath(name); err == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // startTimeout is enough for millions of devices.
