@@ -18,6 +18,9 @@ import (
 // atPort finds {{port}} where a URL has its port; at other places it may be a column of rows.
 var atPort = lazyregexp.New(`^([^/?#]*//[^/?#]*:)\{\{port\}\}`)
 
+// addrThenPort finds a port after {{addr}}, which has one.
+var addrThenPort = lazyregexp.New(`^[^/?#]*//[^/?#]*\{\{addr\}\}:`)
+
 // addressed reports whether a URL has a place for the address that a subject is given.
 func addressed(url string) bool {
 	return strings.Contains(url, "{{addr}}") || atPort().MatchString(url)
@@ -50,14 +53,16 @@ func fixedPort(target protocol.Target) int {
 }
 
 // CheckAddress returns an error if it is certain that the command of the subject does
-// not listen where the target's URL says: that has no place for its address, or nothing
-// hands this over.
+// not listen where the target's URL says: that has no place for its address, or a port of its own after it, or nothing
+// hands the address over.
 func (s Subject) CheckAddress(target protocol.Target) error {
 	const nothing = "the command has neither {{addr}} nor {{port}}"
 	words, _ := SplitWords(s.Command) // a mistake is told of the command
 	own, _ := Assigned(words)
 	setsPort := slices.ContainsFunc(slices.Concat(s.Env, own), func(entry string) bool { return strings.HasPrefix(entry, "PORT=") })
 	switch {
+	case addrThenPort().MatchString(target.URL()):
+		return errors.New("in the URL a port follows {{addr}}, which already has one")
 	case s.Elsewhere() != "" && addressed(target.URL()):
 		return nil
 	case s.Elsewhere() == "" && fixedPort(target) != 0:

@@ -187,6 +187,8 @@ func TestCheckAddress(t *testing.T) {
 		{"http://{{addr}}/", "", Subject{Command: "a", Env: []string{"PORT=1{{port}}"}}},
 		{"http://{{addr}}/", "", Subject{Command: "a", Env: []string{"PORT=1"}, Files: map[string]string{"conf": "listen {{addr}}"}}},
 		{"http://{{addr}}/", "the command has neither {{addr}} nor {{port}}", Subject{Serve: "counter"}},
+		{"http://{{addr}}:99/", "in the URL a port follows {{addr}}, which already has one", Subject{Command: "a {{addr}}"}},
+		{"http://{{addr}}/a?of={{addr}}:99", "", Subject{Command: "a {{addr}}"}},
 		{"http://{{addr}}/", "the command has neither {{addr}} nor {{port}}, and its environment sets PORT to something else", Subject{Command: "a", Env: []string{"PORT=1"}}},
 		{"http://example.com/?p={{port}}", `target is "http://example.com/?p={{port}}", which has no {{addr}} or {{port}} for the address of the command`, Subject{Command: "a {{addr}}"}},
 	} {
