@@ -66,7 +66,7 @@ func TestCountsARealServer(t *testing.T) {
 	}
 	server := program(t)
 	plan := load.Plan{VUs: 8, Timeout: testenv.Patience / slower}
-	counts, err := Compare(t.Context(), []trial.Arm{spinning("A", server, 1000), spinning("B", server, 1050)}, plan, Options{Tool: tool, Kept: &Kept{measured: 400}})
+	counts, err := Compare(t.Context(), []trial.Arm{spinning("A", server, 1000), spinning("B", server, 1050)}, plan, Options{Tool: tool, Repetitions: LeastRepetitions, Kept: &Kept{measured: 400}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,8 @@ import (
 const (
 	// slower is how many times as long everything may take under a simulator.
 	slower = 50
-	// leastRepetitions have an interval that is worth something, and leastInterval have one at all.
-	leastRepetitions = 3
+	// LeastRepetitions have an interval that is worth something, and leastInterval have one at all.
+	LeastRepetitions = 3
 	leastInterval    = 2
 	// drift is by how much those of the repetitions that begin later may differ, as a share of all instructions.
 	drift = 0.02
@@ -38,7 +38,7 @@ var errKilled = failure.With(errors.New("its server left no counts: it was kille
 // Options are the further inputs of Compare.
 type Options struct {
 	Tool Tool
-	// Repetitions are at least three.
+	// Repetitions are LeastRepetitions or more.
 	Repetitions int
 	// Margin is that of the verdicts.
 	Margin float64
@@ -78,7 +78,7 @@ type counter struct {
 // number of callers. On an error, and when ctx is done, the counts so far are also returned.
 func Compare(ctx context.Context, arms []trial.Arm, plan load.Plan, o Options) (*Counts, error) {
 	c := &counter{Options: o, arms: arms, plan: plan, began: time.Now(), life: guessedLife, perOp: map[string][]costs{}, answered: map[string]trial.Cell{}, events: map[string][]map[string]float64{}}
-	c.Counts = Counts{Tool: o.Tool.Version, Operation: "request", Concurrency: plan.VUs, Repetitions: max(o.Repetitions, leastRepetitions), Margin: o.Margin}
+	c.Counts = Counts{Tool: o.Tool.Version, Operation: "request", Concurrency: plan.VUs, Repetitions: o.Repetitions, Margin: o.Margin}
 	for _, arm := range arms {
 		c.Arms = append(c.Arms, arm.Name)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -36,6 +37,7 @@ func (p Part) checkCount(subjects map[string]Subject) (errs []error) {
 	say(len(p.Design.Levels) > 1, "counting instructions takes one level of concurrency")
 	say(p.Swept || p.fromDocuments() || len(p.Arms) < 2, "counting instructions compares two or more servers under one load")
 	say(!slices.Equal(p.Design.Metrics, trial.NewDesign().Metrics) || p.Design.Precision > 0, "counting instructions measures nothing else: drop metrics and precision, or count")
+	say(p.Design.Rounds > 0 && p.Design.Rounds < count.LeastRepetitions, fmt.Sprintf("counting instructions takes at least %d rounds, or no limit of them", count.LeastRepetitions))
 	say(len(p.Expect) > 0, "counting instructions checks no expectations: drop expect or count")
 	return append(errs, p.checkCounted(subjects)...)
 }

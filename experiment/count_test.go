@@ -35,6 +35,7 @@ LOAD
 		"a container":      {`command: "A=1 docker run --rm -p {{port}}:80 image"`, "{vus: 8}", "b: instructions cannot be counted in a container"},
 		"metrics":          {`command: "./b -listen {{addr}}"`, "{vus: 8}\ncompare: {metrics: [p99]}", "drop metrics and precision"},
 		"a precision":      {`command: "./b -listen {{addr}}"`, "{vus: 8}\ncompare: {precision: 1%}", "drop metrics and precision"},
+		"two rounds":       {`command: "./b -listen {{addr}}"`, "{vus: 8}\ncompare: {rounds: 2}", "at least 3 rounds, or no limit"},
 		"expectations":     {`command: "./b -listen {{addr}}"`, "{vus: 8}\nexpect: [errors == 0]", "drop expect"},
 	} {
 		text := strings.NewReplacer("SUBJECT", tt.subject, "LOAD", "load: "+tt.load).Replace(file)

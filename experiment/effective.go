@@ -180,15 +180,14 @@ func (v *validator) effectiveTarget(prefix, name string, p Part) {
 	url := arm.Target.URL()
 	path := v.whereTarget(prefix, name, "url")
 	s, ok := v.file.Subjects[arm.Subject]
-	usesAddr := addressed(url)
 	switch {
 	case url == "":
 		v.missing(path, "the variant %s%s has no url to drive", name, ofPart(p.Name))
-	case usesAddr && arm.Subject == "":
+	case addressed(url) && arm.Subject == "":
 		v.addSentence(path, "%q has {{addr}} or {{port}}, but the variant %s%s names no server whose address that is", url, name, ofPart(p.Name))
 	case ok && s.URL == "" && s.isStarted() && !v.wrongAlone[path]:
 		err := s.CheckAddress(arm.Target)
-		if err != nil && usesAddr {
+		if err != nil && addressed(url) {
 			v.addSentence("subjects."+arm.Subject, "%v, so the variant %s cannot be reached at %q", err, name, url)
 		} else if err != nil {
 			v.addOnce(path, "%s", noPlace(arm.Target))
