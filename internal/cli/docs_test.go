@@ -183,7 +183,7 @@ var shorter = map[string]struct {
 	// Any verdict: on a busy machine even the lowest rate may miss an objective.
 	"sweep --rate":    {"-d 1m --block 100ms --warmup 0s --max-attempt 200ms --max-rate 1000", []int{exitDone, exitUnmet, exitUndecided}},
 	"compare":         {"--block " + window.String() + " --warmup 0s --rounds 1 --pairs 1 --think 20ms", []int{exitUndecided}},
-	"compare --count": {"-d 2s --rounds 1 --pairs 1 --block 100ms --warmup 0s", figures}, // no repetition ends in time on a slow machine
+	"compare --count": {"-d 2s --rounds 3 --pairs 1 --block 100ms --warmup 0s", figures}, // no repetition ends in time on a slow machine
 	"calibrate":       {"-c 2 -d 20ms --lengths 10ms --rounds 2 --experiments 1 --store calibration.json", figures},
 	"guard":           {"--callers 1 --kind add", figures},
 	"guard --inside":  {"-d " + window.String(), figures},
