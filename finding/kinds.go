@@ -155,7 +155,7 @@ var (
 	UnnamedCode = kind(Kind{Code: "unnamed_code", Figure: true, Warns: 0.20,
 		Says:   "code without names executes more than {warns} of the instructions",
 		When:   "counting instructions: over {warns} of them are executed by code without a name, of a stripped program or of a JIT compiler, which makes other code under a simulator",
-		Advice: "keep the symbols of a program that is stripped; compare the times of one with a JIT compiler"})
+		Advice: "keep the symbols of a program that is stripped (Go: no -s in -ldflags); compare the times of one with a JIT compiler"})
 	Stalled = kind(Kind{Code: "stalled", Figure: true,
 		Says:   "the server stood still, with no response to anybody",
 		When:   "no response came for at least two intervals of the run (1/16 s each, longer in runs above 18 s) that usually have 5 or more; for stalls of 0.5 s and more also whether the server used CPU, as a garbage collector does",
