@@ -106,10 +106,14 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 
 // probes are what has to hold until the subject is ready.
 func (s *Subject) probes(cfg Config, watch *lineWatch) []probe {
-	if s.onlyPORT && len(s.addrs) == 1 && cfg.Ready == (Ready{}) && s.container == nil {
-		return []probe{(&finder{subject: s, several: cfg.AnyPort}).probe}
+	if s.container != nil {
+		return cfg.Ready.probes(s.addrs, watch, true, cfg.said(s.addrs))
 	}
-	return cfg.Ready.probes(s.addrs, watch, s.container != nil, cfg.said(s.addrs))
+	own := &owner{subject: s, final: cfg.again || cfg.At != ""}
+	if s.onlyPORT && len(s.addrs) == 1 && cfg.Ready == (Ready{}) {
+		return []probe{(&finder{subject: s, several: cfg.AnyPort}).probe, own.probe}
+	}
+	return append(cfg.Ready.probes(s.addrs, watch, false, cfg.said(s.addrs)), own.probe)
 }
 
 // moves reports whether what the subject binds is moved. A container's binds are its daemon's.
@@ -326,7 +330,7 @@ func (s *Subject) saidOf(places []netip.AddrPort, moved netip.Addr) []string {
 // BSD, of Node.js and of Docker.
 func (s *Subject) lostItsAddress(err error) bool {
 	if s == nil || len(s.addrs) == 0 || !errors.Is(err, errEnded) {
-		return false
+		return errors.Is(err, errTaken)
 	}
 	output := strings.ToLower(s.stdout.text() + "\n" + s.stderr.text())
 	return strings.Contains(output, "address already in use") || strings.Contains(output, "eaddrinuse") || strings.Contains(output, "port is already allocated")

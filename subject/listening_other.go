@@ -33,6 +33,9 @@ func heard(netip.AddrPort) bool { return true }
 
 func (*Subject) peers() []string { return nil }
 
+// intruder is not looked for: only Linux lists quickly who listens where.
+func (*Subject) intruder() (found error, older bool) { return nil, false }
+
 func (*Foreign) sample() (Sample, census, time.Time, error) {
 	return Sample{}, census{}, time.Time{}, errors.ErrUnsupported
 }

@@ -195,8 +195,8 @@ func poll(ctx context.Context, done <-chan struct{}, ask probe) error {
 			return errEnded
 		default:
 		}
-		if err == nil {
-			return nil
+		if err == nil || errors.Is(err, errTaken) {
+			return err
 		}
 		select {
 		case <-done:

@@ -46,6 +46,9 @@ var roles = map[string]func(args []string){
 	"dial":     dial,
 	"astray":   astray,
 	"headless": headless,
+	"rob":      rob,
+	"robbed":   robbed,
+	"daemon":   daemon,
 
 	"containerHolder": containerHolder,
 }

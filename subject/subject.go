@@ -93,6 +93,7 @@ type Config struct {
 	Stubborn *atomic.Bool
 
 	folder string // {{dir}}; "" without Files
+	again  bool   // after a start at addresses that others had
 }
 
 // A Subject is a running child process. Its methods may be called concurrently.
@@ -139,9 +140,9 @@ type Subject struct {
 // left running. ctx bounds only Start.
 //
 // Addresses are on 127.0.0.1 and free for TCP and UDP when chosen, but another
-// process may bind them before the subject does. A subject that ends before it
-// is ready and speaks of an address in use is therefore started a second time,
-// with new addresses.
+// process may bind them before the subject does. A subject is therefore started a
+// second time, with new addresses, if it ends before it is ready and speaks of an
+// address in use, or if an older program listens at its address for a second (Linux).
 func Start(ctx context.Context, cfg Config) (*Subject, error) {
 	if len(cfg.Command) == 0 {
 		return nil, fmt.Errorf("server %s: command is empty", cfg.Name)
@@ -151,6 +152,7 @@ func Start(ctx context.Context, cfg Config) (*Subject, error) {
 	}
 	s, err := start(ctx, cfg)
 	if s.lostItsAddress(err) {
+		cfg.again = true
 		s, err = start(ctx, cfg)
 	}
 	if err != nil {

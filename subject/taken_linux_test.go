@@ -1,0 +1,100 @@
+package subject
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"contend/internal/testenv"
+)
+
+// rob listens at the address that is noted in the file args[0], once there is one.
+func rob(args []string) {
+	for {
+		if addr, _ := os.ReadFile(args[0]); len(addr) > 0 {
+			serve([]string{strings.TrimSpace(string(addr))})
+		}
+		time.Sleep(pollEvery)
+	}
+}
+
+// robbed notes its address in the file args[0] and waits for another program to listen there. Then it tries to do so itself,
+// or with another word than "late" as args[2] listens at another address. If there is such a file already it serves.
+func robbed(args []string) {
+	notes, addr := args[0], args[1]
+	if _, err := os.Stat(notes); err == nil {
+		serve([]string{addr})
+	}
+	must(0, os.WriteFile(notes+"~", []byte(addr), 0o600))
+	must(0, os.Rename(notes+"~", notes))
+	for conn, err := net.Dial("tcp", addr); ; conn, err = net.Dial("tcp", addr) {
+		if err == nil {
+			conn.Close()
+			break
+		}
+		time.Sleep(pollEvery)
+	}
+	if args[2] != "late" {
+		astray(nil)
+	}
+	time.Sleep(4 * settleTime) // for a probe to reach the other program
+	serve([]string{addr})
+}
+
+// daemon has a process outside of its tree serve at args[0].
+func daemon(args []string) {
+	if len(args) == 1 {
+		must(0, relative("daemon", args[0], "parent").Run())
+		hang()
+	}
+	child := relative("serve", args[0])
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	must(0, child.Start())
+	fmt.Println("pids", child.Process.Pid)
+}
+
+// A subject is not ready because another program listens at its address: it is started at another one, whether it notices,
+// as late as it may, or not.
+func TestAddressIsTaken(t *testing.T) {
+	t.Parallel()
+	for _, noticed := range []string{"late", "never"} {
+		t.Run(noticed, func(t *testing.T) {
+			t.Parallel()
+			notes := filepath.Join(t.TempDir(), "notes")
+			robber := relative("rob", notes)
+			testenv.Must(t, robber.Start())
+			defer robber.Wait()
+			defer robber.Process.Kill()
+			time.Sleep(2 * userTick) // the unit in which the kernel has its age
+			s := started(t, role("robbed", notes, "{{addr}}", noticed))
+			taken := string(testenv.Read(t, notes))
+			if s.Addr("") == taken {
+				t.Errorf("it is ready at %s, where another program listens", taken)
+			}
+			if places, there := s.listens(must(netip.ParseAddrPort(s.Addr("")))); !there {
+				t.Errorf("it listens at %v, and not at %s", places, s.Addr(""))
+			}
+		})
+	}
+}
+
+// A subject whose daemon serves is ready, although nothing in its tree listens.
+func TestDaemonListens(t *testing.T) {
+	t.Parallel()
+	s := started(t, role("daemon", "{{addr}}"))
+	defer func() {
+		for _, pid := range pids(t, s.stdout.text()) {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}()
+	if places, there := s.listens(netip.MustParseAddrPort(s.Addr(""))); there {
+		t.Errorf("it listens itself, at %v", places)
+	}
+	get(t, "http://"+s.Addr("")+"/env")
+}
