@@ -129,7 +129,7 @@ func (f fault) judge(t *testing.T, s *scenario, r *load.Result) {
 	refused := r.Refusal(stat.HigherIsFaster)
 	if f.lost == "" {
 		if r.Planned != iterations || r.Completed != iterations || s.server.requests.Load() != iterations || a.Lost+b.Lost != "" {
-			t.Errorf("planned %d, completed %d, the server saw %d; want %d of each, and nothing lost: %+v", r.Planned, r.Completed, s.server.requests.Load(), iterations, r.Generators)
+			t.Errorf("planned %d, completed %d, the server saw %d, and %d were sent again; want %d of each, and nothing lost: %+v", r.Planned, r.Completed, s.server.requests.Load(), r.Resent, iterations, r.Generators)
 		}
 		if refused != nil && refused.Is(finding.WorkerLost) {
 			t.Error(refused.Text)

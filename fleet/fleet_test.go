@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -102,7 +103,16 @@ type counter struct {
 
 func serve(t *testing.T) *counter {
 	c := &counter{rows: map[string]int{}}
-	c.Server = httptest.NewServer(http.HandlerFunc(c.answer))
+	own := "/" + rand.Text()
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, own) { // of who takes its port for that of another server
+			t.Logf("a stranger sent %s %s%s with %v", r.Method, r.Host, r.URL, r.Header)
+			http.NotFound(w, r)
+			return
+		}
+		c.answer(w, r)
+	}))
+	c.URL += own
 	t.Cleanup(c.Close)
 	return c
 }
