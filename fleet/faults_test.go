@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,6 +42,12 @@ type scenario struct {
 	fleet  *Fleet
 }
 
+// lose kills b.
+func (s *scenario) lose() {
+	s.kill()
+	age(s.fleet, "b")
+}
+
 // Each worker has half of the iterations of a run, which take a second at least.
 const iterations = 200
 
@@ -64,16 +71,22 @@ func TestFaults(t *testing.T) {
 	for name, f := range map[string]fault{
 		"nothing": {},
 		"worker killed before the barrier": {before: true, lost: "gone",
-			happen: func(_ *testing.T, s *scenario) { s.kill() }},
+			happen: func(_ *testing.T, s *scenario) { s.lose() }},
 		"worker killed in a block": {lost: "gone",
-			happen: func(t *testing.T, s *scenario) { s.driven(t, iterations/10); s.kill() }},
-		"worker killed while it sends its result": {lost: "gone", way: cutResult},
-		"engine killed and restarted in a block":  killedEngine(iterations / 10),
-		"engine killed and restarted at the end":  killedEngine(iterations),
-		"partition of 3 s":                        {way: straight, happen: partition(3 * time.Second)},
-		"messages twice, and late":                {happen: repeat},
-		"slow worker":                             {way: slow},
-		"messages that are too long":              {happen: tooLong},
+			happen: func(t *testing.T, s *scenario) { s.driven(t, iterations/10); s.lose() }},
+		"worker killed while it sends its result": {lost: "gone", way: cutResult, happen: func(t *testing.T, s *scenario) {
+			select {
+			case <-s.way.cut:
+				age(s.fleet, "b")
+			case <-t.Context().Done():
+			}
+		}},
+		"engine killed and restarted in a block": killedEngine(iterations / 10),
+		"engine killed and restarted at the end": killedEngine(iterations),
+		"partition of 3 s":                       {way: straight, happen: partition(3 * time.Second)},
+		"messages twice, and late":               {happen: repeat},
+		"slow worker":                            {way: slow},
+		"messages that are too long":             {happen: tooLong},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,9 +167,12 @@ func slow(t *testing.T, at Address) *link {
 // cutResult is a way that breaks for good in the middle of a result.
 func cutResult(t *testing.T, at Address) *link {
 	k := newLink(t, at, nil)
+	k.cut = make(chan struct{})
+	cut := sync.OnceFunc(func() { close(k.cut) })
 	k.spy = func(text []byte) bool {
 		if bytes.Contains(text, []byte(`"result":{"size"`)) {
 			k.stall()
+			cut()
 			return false
 		}
 		return true

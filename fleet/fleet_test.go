@@ -93,6 +93,28 @@ func gatherNow(t *testing.T, f *Fleet, n int) []Worker {
 	return workers
 }
 
+// age has a coordinator have heard of a worker, which says nothing any more, so long ago that silence is nearly over.
+func age(f *Fleet, name string) {
+	time.Sleep(beat / 4) // for what it said last to come
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range f.workers {
+		if m.Name == name {
+			m.heard = m.heard.Add(2*beat - silence)
+		}
+	}
+}
+
+// until is a worker's silence, which is over when that is set.
+func until(over *atomic.Bool) func() time.Duration {
+	return func() time.Duration {
+		if over.Load() {
+			return 0
+		}
+		return silence
+	}
+}
+
 // A counter answers, and knows which rows of data came.
 type counter struct {
 	*httptest.Server
@@ -254,6 +276,7 @@ func TestWorkerIsLost(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		leave()
+		age(f, "b")
 		for requests := server.requests.Load(); server.requests.Load() < requests+10; {
 			time.Sleep(time.Millisecond)
 		}
@@ -280,7 +303,8 @@ func TestCoordinatorIsGone(t *testing.T) {
 			t.Parallel()
 			at, server := engine(t), serve(t)
 			said := make(chan string, 100)
-			work(t, at, Host{Name: "a", Say: func(line string) { said <- line }})
+			var over atomic.Bool
+			work(t, at, Host{Name: "a", Say: func(line string) { said <- line }, silence: until(&over)})
 			gone, workers := gather(t, at, 1)
 			driven, err := gone.Target(protocol.At(server.URL), 1, workers)
 			if err != nil {
@@ -291,7 +315,9 @@ func TestCoordinatorIsGone(t *testing.T) {
 			}
 			gone.Close()
 			if strings.Contains(want, "silent") {
+				over.Store(true)
 				await(t, said, want)
+				over.Store(false)
 			}
 			f, err := Gather(t.Context(), at, "v1", func(line string) { said <- line })
 			if err != nil {
@@ -422,8 +448,23 @@ func TestWorkerThatCannotBeTrusted(t *testing.T) {
 			t.Parallel()
 			at, server := engine(t), serve(t)
 			work(t, at, Host{Name: "a"})
-			fake(t, at, drive)
+			silent := make(chan struct{})
+			once := sync.OnceFunc(func() { close(silent) })
+			fake(t, at, func() []byte {
+				said := drive()
+				if said == nil {
+					once()
+				}
+				return said
+			})
 			f, workers := gather(t, at, 2)
+			go func() {
+				select {
+				case <-silent:
+					age(f, "fake")
+				case <-t.Context().Done():
+				}
+			}()
 			session := open(t, f, workers, protocol.At(server.URL), 2)
 			r, err := session.Run(t.Context(), load.Plan{VUs: 2, Iterations: 10, Grace: testenv.Patience})
 			if err != nil {

@@ -124,7 +124,7 @@ func (h *hosting) abandon(s *hosted) {
 	for s.ctx.Err() == nil {
 		select {
 		case <-every.C:
-			if s.silentFor(h.now()) > silence {
+			if s.silentFor(h.now()) > h.host.silence() {
 				h.say("the coordinator is silent: its server " + s.name + " ends")
 				s.end()
 			}

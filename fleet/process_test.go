@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,7 @@ import (
 type role struct {
 	Play, Name, Server string
 	At                 Address
+	Silence            time.Duration // 0: as in the other tests
 }
 
 const roleVariable = "CONTEND_FLEET_TEST_ROLE"
@@ -44,6 +46,7 @@ func TestMain(m *testing.M) {
 
 // play ends with standard input, which is that of the test.
 func (r role) play() error {
+	silence = cmp.Or(r.Silence, silence)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -138,6 +141,7 @@ type link struct {
 	at    Address // of the engine by this way
 	delay func() (there, back time.Duration)
 	spy   func(text []byte) (pass bool) // on what the worker says; nil: nobody does
+	cut   chan struct{}                 // closed when spy has stalled it
 
 	mu   sync.Mutex
 	open chan struct{} // closed while messages pass

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -101,8 +102,14 @@ func (fakeProfiler) Stop(r *symbol.Resolver) (*why.Samples, error) {
 
 // offer has a worker join that starts fakes by a name, which come out of the channel.
 func offer(t *testing.T, at Address, worker string, subjects ...string) (started chan *fakeServer, leave func()) {
+	h, started := hostOf(worker, subjects...)
+	return started, work(t, at, h)
+}
+
+// hostOf is that of offer.
+func hostOf(worker string, subjects ...string) (h Host, started chan *fakeServer) {
 	started = make(chan *fakeServer, 8)
-	h := Host{Name: worker, Subjects: map[string]Starter{}}
+	h = Host{Name: worker, Subjects: map[string]Starter{}}
 	for _, name := range subjects {
 		h.Subjects[name] = func(ctx context.Context, s trial.Setup) (trial.Server, error) {
 			if name == "broken" {
@@ -114,7 +121,7 @@ func offer(t *testing.T, at Address, worker string, subjects ...string) (started
 			return server, nil
 		}
 	}
-	return started, work(t, at, h)
+	return h, started
 }
 
 func begin(t *testing.T, f *Fleet, name string, generators []Worker) trial.Server {
@@ -237,11 +244,16 @@ func (s *fakeServer) awaitEnd(t *testing.T) {
 func TestServerEndsWithItsCoordinator(t *testing.T) {
 	t.Parallel()
 	at := engine(t)
-	started, _ := offer(t, at, "a", "counter")
+	h, started := hostOf("a", "counter")
+	var over atomic.Bool
+	h.silence = until(&over)
+	work(t, at, h)
 	f, workers := gather(t, at, 1)
 	begin(t, f, "counter", workers)
 	f.Close()
+	over.Store(true)
 	(<-started).awaitEnd(t)
+	over.Store(false)
 	f, workers = gather(t, at, 1) // as soon as it is free
 	begin(t, f, "counter", workers)
 }
@@ -254,6 +266,7 @@ func TestServerEndsWithItsWorker(t *testing.T) {
 	server := begin(t, f, "counter", workers)
 	leave()
 	(<-started).awaitEnd(t)
+	age(f, "a")
 	awaitEnd(t, server)
 	if err := server.Err(); !errors.Is(err, errGone) {
 		t.Error(err)

@@ -33,6 +33,8 @@ type Host struct {
 	Hide func(text string) string
 	// Say is told what happens, a line at a time; nil: nobody is.
 	Say func(line string)
+
+	silence func() time.Duration // of a coordinator, until it is gone; nil: as of all peers
 }
 
 // Work is a worker until ctx is done: it waits for a coordinator that asks for callers, drives them as
@@ -41,6 +43,9 @@ type Host struct {
 func (h Host) Work(ctx context.Context, at Address) error {
 	if h.Hide == nil {
 		h.Hide = func(text string) string { return text }
+	}
+	if h.silence == nil {
+		h.silence = func() time.Duration { return silence }
 	}
 	w := &worker{host: h, base: time.Now(), sessions: map[string]*session{}, over: map[string]error{},
 		done: make(chan outcome), ended: make(chan *session)}
@@ -143,7 +148,7 @@ func (w *worker) serve(ctx context.Context, messages <-chan *nats.Msg) {
 
 // abandon ends what a coordinator has left alone.
 func (w *worker) abandon() {
-	if w.self.Busy == "" || w.now()-w.heard <= silence {
+	if w.self.Busy == "" || w.now()-w.heard <= w.host.silence() {
 		return
 	}
 	for _, s := range w.sessions {
