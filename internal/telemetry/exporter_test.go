@@ -3,11 +3,11 @@ package telemetry
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,13 +16,11 @@ import (
 	collector "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	"google.golang.org/protobuf/proto"
 
+	"contend/internal/testenv"
 	"contend/load"
 )
 
-func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "16") // these tests wait more than they compute
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { testenv.Main(m, 16) } // these tests wait more than they compute
 
 // A script answers exports one after another, the last answer again and again.
 type script struct {
@@ -144,11 +142,21 @@ func TestBetween(t *testing.T) {
 	})
 }
 
+// connections is a listener for those that it holds.
+type connections chan net.Conn
+
+func (c connections) Accept() (net.Conn, error) {
+	if conn, ok := <-c; ok {
+		return conn, nil
+	}
+	return nil, io.EOF
+}
+
+func (connections) Close() error   { return nil }
+func (connections) Addr() net.Addr { return &net.TCPAddr{} }
+
 // The answers of servers are bounded, and printed without control characters of terminals.
 func TestHostileAnswers(t *testing.T) {
-	t.Parallel()
-	elsewhere := false
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere = true }))
 	partial, _ := proto.Marshal(&collector.ExportMetricsServiceResponse{PartialSuccess: &collector.ExportMetricsPartialSuccess{RejectedDataPoints: 7, ErrorMessage: "too\x1b[2J many"}})
 	for name, tt := range map[string]struct {
 		answer http.HandlerFunc
@@ -167,33 +175,34 @@ func TestHostileAnswers(t *testing.T) {
 			}
 		}, ""},
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+			http.Redirect(w, r, "http://localhost:1", http.StatusTemporaryRedirect)
 		}, "307"},
 		"header":  {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 1<<20)) }, "header"},
 		"dies":    {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
 		"forbids": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "401"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := httptest.NewServer(tt.answer)
-			defer s.Close()
-			e, err := NewExporter(Config{Collector: Collector(s.URL), Every: time.Second}, func(string) {})
-			if err != nil {
-				t.Fatal(err)
-			}
-			e.met = name != "dies" // 10 s are more than enough, 2 s may not be
-			e.Show(reading(1))
-			if text := e.End().String(); !strings.Contains(text, tt.want) || (text == "") != (tt.want == "") {
-				t.Errorf("said %q, want %q", text, tt.want)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				e, err := NewExporter(Config{Collector: "http://localhost:4318", Every: time.Second}, func(string) {})
+				testenv.Must(t, err)
+				server := make(connections)
+				defer close(server)
+				go http.Serve(server, tt.answer)
+				e.client.(*httpClient).Transport.(*http.Transport).DialContext = func(_ context.Context, _, addr string) (net.Conn, error) {
+					if addr != "localhost:4318" {
+						return nil, errors.New("a redirection was followed")
+					}
+					near, far := net.Pipe()
+					server <- far
+					return near, nil
+				}
+				e.Show(reading(1))
+				if text := e.End().String(); !strings.Contains(text, tt.want) || (text == "") != (tt.want == "") {
+					t.Errorf("said %q, want %q", text, tt.want)
+				}
+			})
 		})
 	}
-	t.Cleanup(func() {
-		other.Close()
-		if elsewhere {
-			t.Error("a redirection was followed")
-		}
-	})
 }
 
 // The attempt for which there was no time left at the end hides no cause.
