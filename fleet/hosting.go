@@ -29,6 +29,8 @@ type hosting struct {
 	mu      sync.Mutex
 	servers map[string]*hosted
 	all     sync.WaitGroup
+	// resolvers (*symbol.Resolver) of servers that have ended, for the next ones, which often run the same files.
+	resolvers sync.Pool
 
 	placed
 }
@@ -47,7 +49,7 @@ type hosted struct {
 
 	doing    sync.Mutex // of what follows: one thing at a time is done
 	server   trial.Server
-	resolver symbol.Resolver
+	resolver *symbol.Resolver
 	watched  func() trial.Waits
 	counters trial.Counters
 	profiler trial.Profiler
@@ -99,6 +101,7 @@ func (h *hosting) find(c *call) (*hosted, error) {
 		}
 	}
 	s = &hosted{id: c.Server, from: c.From, name: c.Start.Name, heard: h.now(), calls: map[int]*pending{}}
+	s.resolver = h.resolvers.Get().(*symbol.Resolver)
 	s.ctx, s.end = context.WithCancel(context.Background())
 	h.servers[s.id] = s
 	h.all.Go(func() { h.abandon(s) })
@@ -132,6 +135,7 @@ func (h *hosting) abandon(s *hosted) {
 		}
 	}
 	_ = s.stop(context.Background()) // nobody is left to hear of it
+	h.resolvers.Put(s.resolver)      // do refuses whoever comes later
 	h.forget(s)
 }
 
@@ -206,8 +210,11 @@ func (s *hosted) do(h *hosting, c *call) (o response, err error) {
 	if c.Start != nil {
 		return s.begin(h, c.Start)
 	}
-	if s.server == nil {
+	switch {
+	case s.server == nil:
 		return o, errors.New("the server was not started")
+	case s.ctx.Err() != nil:
+		return o, errors.New("the server was stopped")
 	}
 	switch c.Do {
 	case doSample:
@@ -216,7 +223,7 @@ func (s *hosted) do(h *hosting, c *call) (o response, err error) {
 		o.Sample, err = s.server.Clocks()
 	case doWatch:
 		s.unwatch()
-		s.watched = trial.Watch(s.server, &s.resolver)
+		s.watched = trial.Watch(s.server, s.resolver)
 	case doWatched:
 		o.Waits = s.unwatch()
 	default:
@@ -262,7 +269,7 @@ func (s *hosted) profile(c *call) (o response, err error) {
 	case c.Do == doProfile && opened:
 		err = s.profiler.Start()
 	case c.Do == doProfiled && opened:
-		samples, err := s.profiler.Stop(&s.resolver)
+		samples, err := s.profiler.Stop(s.resolver)
 		if err != nil {
 			return o, err
 		}

@@ -17,6 +17,7 @@ import (
 
 	"contend/load"
 	"contend/protocol"
+	"contend/why/symbol"
 )
 
 // A Host is what a worker is on its machine.
@@ -64,7 +65,7 @@ func (h Host) Work(ctx context.Context, at Address) error {
 			return err
 		}
 	}
-	servers := &hosting{worker: w, servers: map[string]*hosted{}}
+	servers := &hosting{worker: w, servers: map[string]*hosted{}, resolvers: sync.Pool{New: func() any { return new(symbol.Resolver) }}}
 	calls, err := w.conn.Subscribe(servingPrefix+w.self.ID, servers.handle)
 	if err != nil {
 		return err
