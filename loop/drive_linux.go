@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -43,7 +44,13 @@ type drive struct {
 	cancelled bool
 	shortly   uintptr // how many ms to wait without telling Go's scheduler
 	naps      naps
+
+	processors int32 // of Go
 }
+
+// driving is how many loops of this process are in Drive. A run has at most one for each of Go's
+// processors; more, of several runs, would hold all of them in turn while they wait.
+var driving atomic.Int32
 
 // Drive implements load.Loop. It keeps its goroutine on one thread.
 func (l *Loop) Drive(ctx context.Context, s *load.Shard) error {
@@ -52,6 +59,8 @@ func (l *Loop) Drive(ctx context.Context, s *load.Shard) error {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	driving.Add(1)
+	defer driving.Add(-1)
 	if err := l.prepare(s); err != nil {
 		return err
 	}
@@ -87,7 +96,8 @@ func (l *Loop) prepare(s *load.Shard) error {
 	if l.links[0].impatient != nil {
 		l.asks = l.looked + LeastPatience
 	}
-	if runtime.GOMAXPROCS(0) > 1 { // else the other goroutines would wait as well
+	l.processors = int32(runtime.GOMAXPROCS(0))
+	if l.processors > 1 { // else the other goroutines would wait as well
 		l.shortly = 10 // a nearer timer would cost more than the wait
 	}
 	l.flying.init()
@@ -252,7 +262,7 @@ func (l *Loop) wait() (int, error) {
 	if !idle {
 		return l.poller.Poll(0)
 	}
-	if l.shaking+l.working == 0 { // else goroutines need the processor
+	if l.shaking+l.working == 0 && driving.Load() <= l.processors { // else goroutines need the processor
 		if n, err := l.poller.Poll(l.shortly); n != 0 || err != nil {
 			return n, err
 		}
