@@ -65,6 +65,7 @@ func TestBothEnginesCountTheTimeOfALostAttempt(t *testing.T) {
 	const wait = 50 * time.Millisecond
 	slow := func(net.Conn) { time.Sleep(wait) }
 	overBothEngines(t, func(t *testing.T, run runner) {
+		t.Parallel() // each waits for a timeout
 		url := "http://" + wiretest.Listen(t, wiretest.Forgetful(1, slow))
 		r := run(t, Config{URL: url}, load.Plan{VUs: 1, Iterations: 5, Timeout: testenv.Patience})
 		if r.Completed != 5 || r.Resent != 4 || r.Service.Quantile(0.3) < wait { // 1 of 5 is sent once

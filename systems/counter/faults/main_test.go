@@ -26,16 +26,15 @@ var increments = flag.Int("increments", 500, "increments of each large scenario"
 const patience = 60 * time.Second
 
 // program builds the command once, where it is needed, and returns its path. Go keeps what "go run" has linked for
-// the next time; "go build" links anew. It is without the race detector, whatever this test is built with, and with
-// the tags of .ci/run, for whose tests the same packages are compiled.
+// the next time; "go build" links anew. It is without the race detector, whatever this test is built with, and with no flag that
+// compiles packages: "go test" has compiled them already, in .ci/run with the flags of its environment.
 var program = sync.OnceValue(func() string {
 	var err error
 	if folder, err = os.MkdirTemp("", "faults"); err != nil {
 		panic(err)
 	}
 	path := filepath.Join(folder, "contend")
-	build := exec.Command("go", "run", "-exec=cp", "-trimpath", "-tags=grpcnotrace,nopgxregisterdefaulttypes", "-ldflags=-s -w", "contend/cmd/contend", path)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build := exec.Command("go", "run", "-exec=cp", "-ldflags=-s -w", "contend/cmd/contend", path)
 	if out, err := build.CombinedOutput(); err != nil {
 		panic(fmt.Sprintf("%v: %s", err, out))
 	}
