@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	flag.Set("test.parallel", "8") // these tests wait for Redis more than they compute
+	flag.Set("test.parallel", "16") // these tests wait for Redis more than they compute
 	// Its client of clusters closes the connections to nodes that are gone five seconds later, and asks for the slots up to
 	// a second later.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
