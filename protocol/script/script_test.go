@@ -64,6 +64,8 @@ func engines(t *testing.T, test func(t *testing.T, drive func(c Config, iteratio
 	}
 }
 
+func TestMain(m *testing.M) { testenv.Main(m, 16) }
+
 // drive runs a script so often by one virtual user.
 func drive(t testing.TB, c Config, iterations int64, hidden bool) *load.Result {
 	t.Helper()

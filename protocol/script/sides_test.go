@@ -73,6 +73,7 @@ func TestSideBySide(t *testing.T) {
 func TestASilentServerHasALimit(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
+		t.Parallel() // each waits for three seconds
 		for name, flow := range map[string]string{
 			"alone":        "came.push(http.get(u + '/held', patient));",
 			"a batch":      "came.push(...http.batch([['GET', u + '/held', null, patient], u + '/free']));",

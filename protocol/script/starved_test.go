@@ -26,15 +26,18 @@ func TestVirtualUsersThatAreNotServed(t *testing.T) {
 			export default function () { if (__VU > 1) { sleep(60); } http.get(__ENV.BASE_URL); }`, 0},
 	} {
 		for _, engine := range []string{"", "goroutines"} {
-			for length := 1; ; length *= 4 { // seconds, until the one has responses enough
-				r := serveOne(t, tt.script, engine, length)
-				if r.Starved == tt.want && finding.Starved.In(r.Warnings) == (tt.want > 0) && (r.Shares == nil || r.Shares.Answered > 40) {
-					break
-				} else if length > 60 || r.Starved > tt.want {
-					t.Errorf("%s, by %s: %d starved, shares %+v, %v", tt.name, r.Engine, r.Starved, r.Shares, r.Warnings)
-					break
+			t.Run(tt.name+" "+engine, func(t *testing.T) {
+				t.Parallel()
+				for length := 1; ; length *= 4 { // seconds, until the one has responses enough
+					r := serveOne(t, tt.script, engine, length)
+					if r.Starved == tt.want && finding.Starved.In(r.Warnings) == (tt.want > 0) && (r.Shares == nil || r.Shares.Answered > 40) {
+						break
+					} else if length > 60 || r.Starved > tt.want {
+						t.Errorf("by %s: %d starved, shares %+v, %v", r.Engine, r.Starved, r.Shares, r.Warnings)
+						break
+					}
 				}
-			}
+			})
 		}
 	}
 }

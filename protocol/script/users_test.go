@@ -20,30 +20,33 @@ func TestTheWholeRunIsMeasured(t *testing.T) {
 		export default function () { check(exec.instance, { 'setup is part of it': (i) => i.currentTestRunDuration >= 1200, 'both are active': (i) => i.vusActive === 2 }); sleep(1.5); }
 		export function teardown() { sleep(1.5); }`)
 	for _, engine := range []string{"", "goroutines"} {
-		c := Config{Script: path, URL: shop(t).URL}
-		c.Engine = engine
-		target := newTarget(t, c)
-		plan := load.Plan{VUs: 2, Iterations: 2, PerVU: 1, Grace: testenv.Patience}
-		target.Follow(plan)
-		r := wiretest.Run(t, target, plan)
-		testenv.Must(t, target.Close())
-		load.Settle(target, r)
-		for _, claim := range target.Options.Thresholds {
-			if held, detail := claim.parsed.Check(r); !held {
-				t.Errorf("%s: %s in %v", claim.Claim, detail, r.Whole)
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			c := Config{Script: path, URL: shop(t).URL}
+			c.Engine = engine
+			target := newTarget(t, c)
+			plan := load.Plan{VUs: 2, Iterations: 2, PerVU: 1, Grace: testenv.Patience}
+			target.Follow(plan)
+			r := wiretest.Run(t, target, plan)
+			testenv.Must(t, target.Close())
+			load.Settle(target, r)
+			for _, claim := range target.Options.Thresholds {
+				if held, detail := claim.parsed.Check(r); !held {
+					t.Errorf("%s: %s in %v", claim.Claim, detail, r.Whole)
+				}
 			}
-		}
-		if took := target.summarise(r).State["testRunDurationMs"].(float64); took < 4200 || took != milliseconds(r.Whole) {
-			t.Errorf("a run of 4.2 s took %v ms, and %v", took, r.Whole)
-		}
-		for _, c := range r.Checks {
-			if c.Failed > 0 && c.Name != "both are active" { // the other may not have begun
-				t.Errorf("%s: %d of 2 not", c.Name, c.Failed)
+			if took := target.summarise(r).State["testRunDurationMs"].(float64); took < 4200 || took != milliseconds(r.Whole) {
+				t.Errorf("a run of 4.2 s took %v ms, and %v", took, r.Whole)
 			}
-		}
-		if target.users.over != nil {
-			t.Error("virtual users are still counted")
-		}
+			for _, c := range r.Checks {
+				if c.Failed > 0 && c.Name != "both are active" { // the other may not have begun
+					t.Errorf("%s: %d of 2 not", c.Name, c.Failed)
+				}
+			}
+			if target.users.over != nil {
+				t.Error("virtual users are still counted")
+			}
+		})
 	}
 }
 
