@@ -70,6 +70,15 @@ type Origin struct {
 	Deliveries  int // how often it was delivered, this time included
 }
 
+// Origins returns those of uplinks.
+func Origins(uplinks []*Uplink) []Origin {
+	origins := make([]Origin, len(uplinks))
+	for i, u := range uplinks {
+		origins[i] = u.Origin
+	}
+	return origins
+}
+
 // An Upstream is an uplink for a customer: without its MIC, which is among those
 // of the challenge.
 type Upstream struct {

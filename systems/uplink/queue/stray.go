@@ -28,22 +28,14 @@ func (in *Intake) move(ctx context.Context, s *source, uplinks []*message.Uplink
 		return err
 	}
 	in.count.moved.Add(uint64(moved))
-	in.Ack(originsOf(uplinks))
+	in.Ack(message.Origins(uplinks))
 	return nil
 }
 
 // dropStrays gives up entries that wait for the partitions of their addresses.
 func (in *Intake) dropStrays(uplinks []*message.Uplink) {
 	in.count.dropped.Add(uint64(len(uplinks)))
-	in.Ack(originsOf(uplinks))
-}
-
-func originsOf(uplinks []*message.Uplink) []message.Origin {
-	origins := make([]message.Origin, len(uplinks))
-	for i, u := range uplinks {
-		origins[i] = u.Origin
-	}
-	return origins
+	in.Ack(message.Origins(uplinks))
 }
 
 // append adds uplinks to a stream where some wait, as many as room says, and returns how many those are. Further ones

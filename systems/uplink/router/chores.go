@@ -169,12 +169,8 @@ func (c *chores) collect() {
 // catchUp writes all that waits, with as many attempts as it takes.
 func (c *chores) catchUp(ctx context.Context) {
 	for wait := time.Duration(0); ctx.Err() == nil; wait = min(max(2*wait, firstRetry), lastRetry) {
-		if wait > 0 {
-			select {
-			case <-time.After(wait):
-			case <-ctx.Done():
-				return
-			}
+		if sleep(ctx, wait); ctx.Err() != nil {
+			return
 		}
 		switch err := c.write(ctx); {
 		case err == nil && wait > 0:

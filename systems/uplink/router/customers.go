@@ -38,10 +38,10 @@ type customer struct {
 	direct bool
 	aside  chan struct{}
 
-	// One downlink at a time has its target address stored in the table, and one is sent to Redis.
-	storing, sending turn
+	// One downlink of all connections at a time has its target address stored in the table, and one is sent to Redis.
+	storing, sending table.Turn
 	// One reads its stream in Redis at a time, and gives back what is left.
-	reading turn
+	reading table.Turn
 
 	mu          sync.Mutex
 	sockets     int
@@ -55,7 +55,7 @@ func (r *Router) customer(name string) *customer {
 	c := r.customers[name]
 	if c == nil {
 		c = &customer{box: outbox.New(r.outboxConfig(name)), aside: make(chan struct{}, 1),
-			storing: make(turn, 1), sending: make(turn, 1), reading: make(turn, 1)}
+			storing: make(table.Turn, 1), sending: make(table.Turn, 1), reading: make(table.Turn, 1)}
 		r.customers[name] = c
 	}
 	return c
@@ -325,7 +325,7 @@ func (r *Router) opened(name string, kind stream.Kind) {
 	c.leave, c.back = leave, back
 	r.receivers.Go(func() {
 		defer back()
-		_ = c.reading.take(away, func() error { // if the next connection comes first, that one reads
+		_ = c.reading.Take(away, func() error { // if the next connection comes first, that one reads
 			var straightening sync.WaitGroup
 			straightening.Go(func() { r.straighten(present, name, c) })
 			r.receive(present, name, c)

@@ -197,7 +197,7 @@ func (r *Router) downlink(ctx context.Context, customer string, m *message.Downs
 			down.After = &last.Heard
 		}
 		var name string
-		err = r.customer(customer).sending.take(ctx, func() (err error) {
+		err = r.customer(customer).sending.Take(ctx, func() (err error) {
 			name, err = r.config.Redis.SendDownlink(ctx, down)
 			return err
 		})
@@ -214,20 +214,6 @@ func (r *Router) downlink(ctx context.Context, customer string, m *message.Downs
 	case err != nil:
 		d.result(mailbox, message.GatewayError, "it could not be handed to the gateways")
 		r.config.Log.Warn("downlink lost", "customer", customer, "mailbox", mailbox, "error", err)
-	}
-}
-
-// A turn is taken by one of a customer's downlinks at a time, over however many connections they come: those of others
-// wait for at most one of them.
-type turn chan struct{}
-
-func (t turn) take(ctx context.Context, do func() error) error {
-	select {
-	case t <- struct{}{}:
-		defer func() { <-t }()
-		return do()
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 
@@ -253,7 +239,7 @@ func (r *Router) permit(ctx context.Context, c table.Customer, m *message.Downst
 	}
 	until, err = deadline(m, last.at, time.Now())
 	if err == nil && m.Target != nil {
-		err = r.customer(string(c)).storing.take(ctx, func() error { return r.config.Table.SetTarget(ctx, c, m.DevEUI, *m.Target) })
+		err = r.customer(string(c)).storing.Take(ctx, func() error { return r.config.Table.SetTarget(ctx, c, m.DevEUI, *m.Target) })
 		if err != nil {
 			err = refuse(message.GatewayError, "the target address was not stored: %v", err)
 		}

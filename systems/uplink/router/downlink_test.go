@@ -243,7 +243,7 @@ func TestDownlinksTakeTurns(t *testing.T) {
 	}
 	const many = 50
 	sent := 0
-	for _, onItsWay := range []turn{s.customer("acme").storing, s.customer("acme").sending} {
+	for _, onItsWay := range []chan struct{}{s.customer("acme").storing, s.customer("acme").sending} {
 		onItsWay <- struct{}{}
 		var senders sync.WaitGroup
 		connection, closes := context.WithCancel(t.Context())

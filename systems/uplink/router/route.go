@@ -40,14 +40,10 @@ func (r *Router) handle(batch []*message.Uplink) {
 
 // collect passes on the best copies of frames when they have been waited for.
 func (r *Router) collect(ctx context.Context) error {
-	for {
-		next := r.passDue()
-		select {
-		case <-time.After(next):
-		case <-ctx.Done():
-			return nil
-		}
+	for ctx.Err() == nil {
+		sleep(ctx, r.passDue())
 	}
+	return nil
 }
 
 // passDue passes on those that are due, and returns when to ask again.
@@ -173,11 +169,7 @@ func (r *Router) done(uplinks []*message.Uplink, what fate) {
 		return
 	}
 	r.fates[what].Add(int64(len(uplinks)))
-	origins := make([]message.Origin, len(uplinks))
-	for i, u := range uplinks {
-		origins[i] = u.Origin
-	}
-	r.intake.Ack(origins)
+	r.intake.Ack(message.Origins(uplinks))
 }
 
 // settled lets go of uplinks that one more customer is done with.

@@ -3,11 +3,11 @@ package table
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -39,7 +39,7 @@ type database struct {
 	outages   atomic.Int64    // how often the database was not available
 	full      atomic.Bool     // its disk was, at the last transaction
 	file      string          // of SQLite; "": in memory, or PostgreSQL
-	turn      chan struct{}   // holds one of the transactions on a file; nil: any number goes on
+	turn      Turn            // of transactions on a file; nil: any number goes on
 	claim     *claim          // to the file; nil: none yet
 }
 
@@ -82,7 +82,7 @@ func openSQLite(path string) (*database, error) {
 	if err != nil {
 		return nil, fmt.Errorf("table: %w", err)
 	}
-	return &database{DB: db, timeout: writeTimeout, silence: readSilence, file: full, turn: make(chan struct{}, 1)}, nil
+	return &database{DB: db, timeout: writeTimeout, silence: readSilence, file: full, turn: make(Turn, 1)}, nil
 }
 
 // fileURL is how SQLite takes the absolute path of a file, whatever characters it has.
@@ -117,15 +117,13 @@ func (db *database) values(parameter string) string {
 }
 
 // list is the parameter for set.
-func list[T lorawan.EUI | lorawan.DevAddr | int64](values []T) string {
-	text := []byte{'['}
+func list[T lorawan.EUI | lorawan.DevAddr](values []T) string {
+	numbers := make([]int64, len(values))
 	for i, v := range values {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = strconv.AppendInt(text, int64(v), 10)
+		numbers[i] = int64(v)
 	}
-	return string(append(text, ']'))
+	text, _ := json.Marshal(numbers) // which always can be
+	return string(text)
 }
 
 // signed is how an EUI is stored.
@@ -144,7 +142,8 @@ func orNull[T lorawan.EUI | lorawan.DevAddr](v *T) *int64 {
 func (db *database) transaction(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.timeout)
 	defer cancel()
-	err := db.noted(db.explained(ctx, db.inTurn(ctx, do)))
+	// Left alone, SQLite has each transaction look again and again whether the file is free, and some never find it so.
+	err := db.noted(db.explained(ctx, db.turn.Take(ctx, func() error { return db.attempt(ctx, do) })))
 	db.full.Store(errors.Is(err, ErrFull))
 	return err
 }
@@ -156,21 +155,6 @@ func (db *database) noted(err error) error {
 		db.outages.Add(1)
 	}
 	return err
-}
-
-// inTurn has transactions on a file wait for one another in their order. SQLite lets each look again and again whether the
-// file is free, so that some never find it so.
-func (db *database) inTurn(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
-	if db.turn == nil {
-		return db.attempt(ctx, do)
-	}
-	select {
-	case db.turn <- struct{}{}:
-		defer func() { <-db.turn }()
-		return db.attempt(ctx, do)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func (db *database) attempt(ctx context.Context, do func(context.Context, *sql.Tx) error) error {

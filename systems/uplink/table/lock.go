@@ -35,6 +35,24 @@ func (r *readers) unlock() {
 	}
 }
 
+// A Turn is for one at a time, in the order in which they come: a channel that holds one value. Without a channel
+// nobody waits.
+type Turn chan struct{}
+
+// Take waits for the turn and does what it is for, unless ctx ends before.
+func (t Turn) Take(ctx context.Context, do func() error) error {
+	if t == nil {
+		return do()
+	}
+	select {
+	case t <- struct{}{}:
+		defer func() { <-t }()
+		return do()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // A turns keeps the order of the database and that of the index the same: whoever
 // writes a device, or reads it again after a change by another instance, has its
 // turn from before the statement until the index shows the outcome. Turns are

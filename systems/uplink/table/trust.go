@@ -2,10 +2,10 @@ package table
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"contend/systems/uplink/lorawan"
 )
@@ -67,20 +67,13 @@ func (t *Table) saveTrust(ctx context.Context, rows []Trust) error {
 
 // trustList is the parameter of saveTrust: a list of lists.
 func trustList(rows []Trust) string {
-	text := []byte{'['}
+	values := make([][4]any, len(rows))
 	for i, r := range rows {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = strconv.AppendInt(append(text, '['), signed(r.DevEUI), 10)
-		text = strconv.AppendInt(append(text, ','), r.Created, 10)
-		text = strconv.AppendInt(append(text, ','), int64(r.Size), 10)
+		values[i] = [4]any{signed(r.DevEUI), r.Created, r.Size}
 		if r.HasProven {
-			text = strconv.AppendInt(append(text, ','), int64(r.Proven), 10)
-		} else {
-			text = append(text, ",null"...)
+			values[i][3] = int64(r.Proven)
 		}
-		text = append(text, ']')
 	}
-	return string(append(text, ']'))
+	text, _ := json.Marshal(values) // which always can be
+	return string(text)
 }
