@@ -112,8 +112,8 @@ func (c *Conn) pick(dst []message.Upstream, limit int, now time.Duration, out *s
 	}
 	before := time.Now().Add(-outdated) // as Heard; now is monotonic
 	limit = min(max(1, limit), o.share())
-	for entries := 0; len(c.picked) < limit && entries < maxEntries && o.ready.len() > 0; {
-		lane := o.ready.top()
+	for entries := 0; len(c.picked) < limit && entries < maxEntries && len(o.ready) > 0; {
+		lane := o.ready[0]
 		e := lane.queue.head.entry
 		if full := o.full(e); full != nil {
 			o.standAside(lane, full)
@@ -240,7 +240,7 @@ func (c *Conn) giveUp() {
 // rouse wakes up connections that wait, in turn, while there is a message for
 // each.
 func (o *Outbox) rouse() {
-	for len(o.idle) > 0 && o.ready.len() > 0 && o.roused < o.waits {
+	for len(o.idle) > 0 && len(o.ready) > 0 && o.roused < o.waits {
 		c := o.idle[0]
 		o.idle = slices.Delete(o.idle, 0, 1)
 		c.idle, c.roused = false, true

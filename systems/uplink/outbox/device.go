@@ -66,7 +66,7 @@ type device struct {
 	// lanes that wait for this device, nextAside the one after this lane.
 	waitsFor, aside, nextAside *device
 
-	index      int32 // among the ready lanes, from 1; 0: not among them
+	index      int // among the ready lanes, from 1; 0: not among them
 	unanswered int32
 	size       uint16
 	failures   uint16 // wrong solutions since the last right one

@@ -53,7 +53,7 @@ func TestMemoryOfUnansweredChallenges(t *testing.T) {
 	const devices, each = 30, 64
 	d := newDesk(Config{})
 	defer d.Close()
-	before := heap()
+	before := heapOf()
 	for eui := range lorawan.EUI(devices) {
 		d.putMany(each, eui)
 	}
@@ -68,13 +68,13 @@ func TestMemoryOfUnansweredChallenges(t *testing.T) {
 		n += len(got)
 		buf = got
 	}
-	if grown := heap() - before; grown > 8<<20 {
+	if grown := heapOf() - before; grown > 8<<20 {
 		t.Errorf("%d unanswered messages take %d bytes", n, grown)
 	}
 	runtime.KeepAlive(buf)
 }
 
-func heap() int {
+func heapOf() int {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

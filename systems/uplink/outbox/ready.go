@@ -1,61 +1,34 @@
 package outbox
 
-// A laneHeap holds the lanes that may be served, as a binary heap by the rank of
-// their first message, from index 1.
+import "container/heap"
+
+// A laneHeap holds the lanes that may be served, as a heap by the rank of their first message.
 type laneHeap []*device
 
-func (h laneHeap) len() int { return max(0, len(h)-1) }
+func (h laneHeap) Len() int { return len(h) }
 
-func (h laneHeap) top() *device { return h[1] }
+func (h laneHeap) Less(i, j int) bool { return h[i].queue.head.entry.rank < h[j].queue.head.entry.rank }
 
-func (h laneHeap) rank(i int) int64 { return h[i].queue.head.entry.rank }
-
-func (h laneHeap) set(i int, d *device) {
-	h[i] = d
-	d.index = int32(i)
+func (h laneHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i+1, j+1
 }
 
-func (h *laneHeap) push(d *device) {
-	if len(*h) == 0 {
-		*h = append(*h, nil)
-	}
-	*h = append(*h, d)
-	d.index = int32(len(*h) - 1)
-	h.fix(d)
+func (h *laneHeap) Push(lane any) {
+	*h = append(*h, lane.(*device))
+	(*h)[len(*h)-1].index = len(*h)
 }
 
-// fix moves a lane to its place after its first message changed.
-func (h laneHeap) fix(d *device) {
-	i, rank := int(d.index), d.queue.head.entry.rank
-	for i > 1 && rank < h.rank(i/2) {
-		h.set(i, h[i/2])
-		i /= 2
-	}
-	for {
-		child := 2 * i
-		if child+1 < len(h) && h.rank(child+1) < h.rank(child) {
-			child++
-		}
-		if child >= len(h) || rank <= h.rank(child) {
-			break
-		}
-		h.set(i, h[child])
-		i = child
-	}
-	h.set(i, d)
-}
-
-func (h *laneHeap) remove(d *device) {
-	i, n := int(d.index), len(*h)-1
+func (h *laneHeap) Pop() any {
+	n := len(*h) - 1
 	last := (*h)[n]
 	(*h)[n] = nil
 	*h = (*h)[:n]
-	d.index = 0
-	if last != d {
-		h.set(i, last)
-		h.fix(last)
-	}
+	last.index = 0
+	return last
 }
+
+func (h *laneHeap) remove(lane *device) { heap.Remove(h, lane.index-1) }
 
 // headChanged brings a lane to where it belongs now that it has another first
 // message, or none.
@@ -68,9 +41,9 @@ func (o *Outbox) headChanged(lane *device) {
 		o.ready.remove(lane)
 	case lane.queue.head == nil:
 	case lane.index != 0:
-		o.ready.fix(lane)
+		heap.Fix(&o.ready, lane.index-1)
 	default:
-		o.ready.push(lane)
+		heap.Push(&o.ready, lane)
 	}
 }
 
@@ -97,6 +70,6 @@ func (o *Outbox) release(d *device) {
 		lane := d.aside
 		d.aside = lane.nextAside
 		lane.waitsFor, lane.nextAside = nil, nil
-		o.ready.push(lane)
+		heap.Push(&o.ready, lane)
 	}
 }
