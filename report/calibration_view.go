@@ -50,7 +50,7 @@ func (c *Calibration) inWords(list []Comparison) string {
 	if len(differences) > 0 {
 		text += fmt.Sprintf("; %s of %s detect differences of %s", plural(rounds, "round"), c.round(), strings.Join(differences, ", "))
 		if below > 0 {
-			text += fmt.Sprintf("; %s smaller than that", isAre(below, "INCONCLUSIVE difference"))
+			text += "; " + plural(below, "INCONCLUSIVE difference") + either(below == 1, " is", " are") + " smaller than that"
 		}
 	}
 	return text + "."
@@ -59,13 +59,6 @@ func (c *Calibration) inWords(list []Comparison) string {
 // round says how long a round of the calibration was: 8 pairs of 50 ms.
 func (c *Calibration) round() string {
 	return plural(c.Design.Pairs, "pair") + " of " + unit.Duration(float64(c.Design.Block))
-}
-
-func isAre(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " is"
-	}
-	return plural(n, noun) + " are"
 }
 
 // falseAlarms says how often equal arms got a verdict that they differ.

@@ -222,20 +222,20 @@ func wrap(b *strings.Builder, text, first, next string, most int) {
 }
 
 // broken are the lines of a text that is broken between words to a width, and within
-// words that are wider; all but the first begin with indent.
-func broken(text string, most int, indent string) []string {
+// words that are wider.
+func broken(text string, most int) []string {
 	var lines []string
 	line := ""
 	for _, word := range unbreakable(strings.Fields(text)) {
 		if line != "" && plain.Width(line)+1+plain.Width(word) > most {
-			lines, line = append(lines, line), indent
+			lines, line = append(lines, line), ""
 		} else if line != "" {
 			line += " "
 		}
 		for line += word; plain.Width(line) > most; {
 			runes := []rune(line)
 			n := min(len(runes)-1, most)
-			lines, line = append(lines, string(runes[:n])), indent+string(runes[n:])
+			lines, line = append(lines, string(runes[:n])), string(runes[n:])
 		}
 	}
 	return append(lines, line)

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
 	"contend/finding"
 	"contend/history"
+	"contend/internal/unit"
 	"contend/metric"
 	"contend/stat"
 	"contend/trial"
@@ -203,14 +203,8 @@ func (d *Document) answersOfSweeps(add func(Place, string, int, metric.Name, his
 	}
 }
 
-// digits rounds to six significant digits, more than any of these values has.
-func digits(x float64) float64 {
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
-	if err != nil {
-		return x
-	}
-	return rounded
-}
+// digits rounds to more digits than any of these values has.
+func digits(x float64) float64 { return unit.Rounded(x, 6) }
 
 // shortHash is a hash as pages have it.
 func shortHash(commit string) string { return strings.ToValidUTF8(commit[:min(len(commit), 7)], "") }

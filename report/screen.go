@@ -302,13 +302,8 @@ func shellWords(command string) []string {
 // wrappedTo breaks a text at most columns, after clipping it to three lines of full width: breaking them between words
 // leaves about ten columns of each empty.
 func wrappedTo(text string, most int) []string {
-	return indented(plain.Clip(plain.Line(text), 3*(textWidth-10)), "", most)
-}
-
-// indented are the lines of a text at a width, the first after an indent and the others after two blanks.
-func indented(text, indent string, most int) []string {
 	var b strings.Builder
-	wrap(&b, text, indent, "  ", most)
+	wrap(&b, plain.Clip(plain.Line(text), 3*(textWidth-10)), "", "  ", most)
 	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 }
 

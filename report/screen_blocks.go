@@ -83,7 +83,7 @@ func row(cells []string, widths []int, most int) []string {
 	columns := make([][]string, len(cells))
 	height := 0
 	for i, cell := range cells {
-		columns[i] = broken(plain.Line(cell), widths[i], "")
+		columns[i] = broken(plain.Line(cell), widths[i])
 		if len(columns[i]) > most {
 			columns[i] = columns[i][:most]
 			columns[i][most-1] = plain.Clip(columns[i][most-1]+"…", widths[i])

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 
 	"contend/finding"
 	"contend/internal/unit"
@@ -210,13 +209,7 @@ func (s *Result) first() float64 {
 }
 
 // fourDigits rounds a rate, for a reader.
-func fourDigits(rate float64) float64 {
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 4, 64), 64)
-	if err != nil {
-		return rate
-	}
-	return rounded
-}
+func fourDigits(rate float64) float64 { return unit.Rounded(rate, 4) }
 
 // Derive computes the outcome of every attempt and what follows from them.
 func (s *Result) Derive() {

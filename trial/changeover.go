@@ -165,7 +165,7 @@ func (c *comparing) changeOver(ctx context.Context) error {
 func (c *comparing) findRate(ctx context.Context, o ChangeOver) error {
 	primary := c.trials.metricsAtRate(o)[0].Kind().Verdict()
 	for share, try := rateShare, 1; try <= rateTries; share, try = share*lowerBy, try+1 {
-		o.RatePerSec = unit.ThreeDigits(share * o.LimitPerSec)
+		o.RatePerSec = unit.Rounded(share*o.LimitPerSec, 3)
 		again, err := c.again(o)
 		if err == nil {
 			if try == rateTries {

@@ -114,9 +114,9 @@ func Change(ratio float64) string {
 	return SignedDifference(ratio)
 }
 
-// ThreeDigits rounds a number to three significant digits.
-func ThreeDigits(x float64) float64 {
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64)
+// Rounded rounds a number to so many significant digits.
+func Rounded(x float64, digits int) float64 {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
 	return rounded
 }
 
