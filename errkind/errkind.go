@@ -65,8 +65,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // Of classifies any error. An *Error in its chain decides; otherwise the
 // operating system's and the standard library's errors are recognised.
 func Of(err error) Kind {
-	var own *Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*Error](err); ok {
 		return own.Kind
 	}
 	for _, known := range sentinelKinds {
@@ -75,6 +74,14 @@ func Of(err error) Kind {
 		}
 	}
 	return kindByType(err)
+}
+
+// Or gives an error a kind, unless it has one.
+func Or(kind Kind, err error) error {
+	if Of(err) == Other {
+		return &Error{kind, err}
+	}
+	return err
 }
 
 var sentinelKinds = []struct {

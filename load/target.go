@@ -26,6 +26,14 @@ type Target interface {
 	NewVU(ctx context.Context, id int) (VU, error)
 }
 
+// Opened is a target that was opened, or nothing: a nil pointer would look like a target.
+func Opened[T Target](t T, err error) (Target, error) {
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
 // A LocalTarget runs in this process: what it costs is the generator's CPU, and
 // what its VUs wait for each other is its own time, not the generator's.
 type LocalTarget interface {

@@ -27,9 +27,5 @@ func HandshakeError(err error) error {
 }
 
 func secureError(prefix string, err error) error {
-	err = fmt.Errorf("%s: %w", prefix, err)
-	if errkind.Of(err) == errkind.Other {
-		return &errkind.Error{Kind: errkind.TLS, Err: err}
-	}
-	return err
+	return errkind.Or(errkind.TLS, fmt.Errorf("%s: %w", prefix, err))
 }

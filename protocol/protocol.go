@@ -74,11 +74,7 @@ func ofURL[C any, T load.Target](parse func(string) (C, error), open func(C, wir
 		if err != nil {
 			return nil, err
 		}
-		t, err := open(c, around)
-		if err != nil {
-			return nil, err // and no pointer that looks like a target
-		}
-		return t, nil
+		return load.Opened(open(c, around))
 	}}
 }
 

@@ -41,9 +41,5 @@ func Open(ctx context.Context, c Config, around wire.Surroundings) (load.Target,
 			c.Dial = p.Tunnel(a.hostPort)
 		}
 	}
-	t, err := New(ctx, c)
-	if err != nil {
-		return nil, err // and no pointer that looks like a target
-	}
-	return t, nil
+	return load.Opened(New(ctx, c))
 }

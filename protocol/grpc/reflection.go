@@ -115,12 +115,7 @@ func (r *reflector) askAll() (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reflection: %w", err)
 	}
-	s := &Schema{types: dynamicpb.NewTypes(registry), source: "the server has"}
-	registry.RangeFiles(func(file protoreflect.FileDescriptor) bool {
-		s.add(file)
-		return true
-	})
-	return s, nil
+	return newSchema(registry, "the server has"), nil
 }
 
 // fetchSymbol fetches the file of a service with all that it imports, if the server knows it.

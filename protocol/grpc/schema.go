@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 )
@@ -53,9 +54,13 @@ func ReadSchema(encoded []byte) (*Schema, error) {
 	if err != nil {
 		return nil, errors.New(withoutPrefix(err))
 	}
-	s := &Schema{types: dynamicpb.NewTypes(files), source: "the set describes"}
+	return newSchema(files, "the set describes"), nil
+}
+
+func newSchema(files *protoregistry.Files, source string) *Schema {
+	s := &Schema{types: dynamicpb.NewTypes(files), source: source}
 	files.RangeFiles(func(file protoreflect.FileDescriptor) bool { s.add(file); return true })
-	return s, nil
+	return s
 }
 
 // add adds the services of a file.

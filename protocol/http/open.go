@@ -118,9 +118,5 @@ func Open(_ context.Context, c Config, around wire.Surroundings) (load.Target, e
 	if rows != nil || c.hasPlaceholders() {
 		c.Data = &data.Source{Rows: rows, Order: c.RowOrder, VUs: around.VUs, Share: around.Share, Seed: around.Seed}
 	}
-	t, err := New(c)
-	if err != nil {
-		return nil, err // and no pointer that looks like a target
-	}
-	return t, nil
+	return load.Opened(New(c))
 }

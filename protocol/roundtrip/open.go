@@ -43,9 +43,5 @@ func Open(ctx context.Context, c Config, around wire.Surroundings) (load.Target,
 		c.Body, c.DataFile = m.Body, ""
 	}
 	c.TLS, c.Header = m.TLS, slices.Concat(c.Header, m.Auth.Fields())
-	t, err := New(c)
-	if err != nil {
-		return nil, err // and no pointer that looks like a target
-	}
-	return t, nil
+	return load.Opened(New(c))
 }

@@ -195,10 +195,7 @@ func (v *vu) Do(ctx context.Context) (load.Outcome, error) {
 	v.begin()
 	err := v.run()
 	out := v.outcome(err)
-	if err := v.failure(err); err != nil {
-		return out, err
-	}
-	return out, nil
+	return out, v.failure(err)
 }
 
 // run runs the function to its end, what it has left for later included.

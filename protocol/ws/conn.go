@@ -94,7 +94,7 @@ func (c *conn) read() {
 	for {
 		m, err := c.next()
 		if err != nil {
-			c.fail(streamError(err))
+			c.fail(err)
 			return
 		}
 		c.deliver(m)
@@ -170,7 +170,7 @@ func (c *conn) writeOnce(now, timeout time.Duration) {
 		c.out, c.spare = c.spare, c.out
 	}
 	if err != nil {
-		c.failLocked(streamError(err))
+		c.failLocked(err)
 		return
 	}
 	if c.target.config.Mode == Send {

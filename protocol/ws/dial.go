@@ -160,28 +160,10 @@ func (s *limitedStream) Read(p []byte) (int, error) {
 
 // handshakeError is of kind Protocol unless the network or the clock failed.
 func handshakeError(err error) error {
-	err = streamError(fmt.Errorf("handshake: %w", err))
-	if errkind.Of(err) == errkind.Other {
-		return &errkind.Error{Kind: errkind.Protocol, Err: err}
-	}
-	return err
+	return errkind.Or(errkind.Protocol, fmt.Errorf("handshake: %w", err))
 }
 
 // tlsError is of kind TLS unless the network or the clock failed.
 func tlsError(err error) error {
-	err = fmt.Errorf("TLS handshake: %w", err)
-	if errkind.Of(err) == errkind.Other {
-		return &errkind.Error{Kind: errkind.TLS, Err: err}
-	}
-	return err
-}
-
-// streamError is of kind TLS if the peer says so: a server of TLS 1.3 looks at
-// the client's certificate when the client has shaken hands already.
-func streamError(err error) error {
-	var alert *net.OpError
-	if errors.As(err, &alert) && (alert.Op == "remote error" || alert.Op == "local error") {
-		return &errkind.Error{Kind: errkind.TLS, Err: err}
-	}
-	return err
+	return errkind.Or(errkind.TLS, fmt.Errorf("TLS handshake: %w", err))
 }

@@ -49,9 +49,5 @@ func Open(_ context.Context, c Config, around wire.Surroundings) (load.Target, e
 			return checks.Run(check.Answer{Body: message, Size: int64(len(message))})
 		}
 	}
-	t, err := New(c)
-	if err != nil {
-		return nil, err // and no pointer that looks like a target
-	}
-	return t, nil
+	return load.Opened(New(c))
 }

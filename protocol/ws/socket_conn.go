@@ -113,7 +113,7 @@ func (s *Socket) lost(err error) error {
 	if s.closing && errors.Is(err, os.ErrDeadlineExceeded) {
 		return &errkind.Error{Kind: errkind.Timeout, Err: fmt.Errorf("WebSocket: a close without an answer within %v", closeTimeout)}
 	}
-	return streamError(readError(err))
+	return readError(err)
 }
 
 func (s *Socket) closedByPeer(data []byte) error {
