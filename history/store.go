@@ -86,14 +86,22 @@ func (s *Store) write(name string, data []byte) error {
 	if err := os.MkdirAll(s.folder, 0o755); err != nil {
 		return err
 	}
-	temporary, err := os.CreateTemp(s.folder, ".contend-*")
+	return Replace(filepath.Join(s.folder, name), data)
+}
+
+// Temporary makes a file that may take the place of another in its folder.
+func Temporary(folder string) (*os.File, error) { return os.CreateTemp(folder, ".contend-*") }
+
+// Replace makes a file, or replaces it, in one step, so that nothing half-written is ever found under its name.
+func Replace(path string, data []byte) error {
+	temporary, err := Temporary(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
 	_, err = temporary.Write(data)
 	err = errors.Join(err, temporary.Chmod(0o644), temporary.Close())
 	if err == nil {
-		err = os.Rename(temporary.Name(), filepath.Join(s.folder, name))
+		err = os.Rename(temporary.Name(), path)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(temporary.Name()))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"contend/history"
 	"contend/report"
 	"contend/setting"
 )
@@ -67,15 +68,12 @@ func writable(path, something, folder string) error {
 	case !info.IsDir():
 		return setting.NotAllowed(path, fmt.Sprintf("%s in a folder; %s is not one", something, folder))
 	}
-	trial, err := temporaryIn(folder)
+	trial, err := history.Temporary(folder)
 	if err != nil {
 		return setting.NotAllowed(path, fmt.Sprintf("%s in a writable folder: %v", something, err))
 	}
 	return errors.Join(trial.Close(), os.Remove(trial.Name()))
 }
-
-// temporaryIn makes a file that takes the place of another in its folder.
-func temporaryIn(folder string) (*os.File, error) { return os.CreateTemp(folder, ".contend-*") }
 
 // write writes the document to the file if one is named, and to standard
 // output in the form asked for; in that order, because a closed pipe there may
@@ -109,24 +107,12 @@ func writeFile(path string, d *report.Document) error {
 	return replaceFile(path, buf.Bytes())
 }
 
-// replaceFile replaces the file in one step, so that nothing half-written is
-// ever found under its name. A device or a pipe is written to: root could replace
-// /dev/null.
+// replaceFile replaces a file. A device or a pipe is written to: root could replace /dev/null.
 func replaceFile(path string, data []byte) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return os.WriteFile(path, data, 0)
 	}
-	temporary, err := temporaryIn(filepath.Dir(path))
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	_, err = temporary.Write(data)
-	err = errors.Join(err, temporary.Chmod(0o644), temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	if err != nil {
-		os.Remove(temporary.Name())
+	if err := history.Replace(path, data); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
