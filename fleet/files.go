@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -93,9 +94,7 @@ func (s *scene) addImported(name string, folders []string) bool {
 // unpack returns the target, whose files are in a folder.
 func (s *scene) unpack(folder string) (protocol.Target, error) {
 	target := protocol.Target{}
-	for name, value := range s.Target {
-		target[name] = value
-	}
+	maps.Copy(target, s.Target)
 	local := func(name string) (string, error) {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
 			return "", fmt.Errorf("the file %q would not be in the folder of the files", name)

@@ -240,8 +240,7 @@ func (s Setting) check(v reflect.Value) *Mistake {
 
 // because is the mistake that the type of the value found.
 func (s Setting) because(text string, err error) *Mistake {
-	var known *Mistake
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*Mistake](err); ok {
 		m := *known
 		m.Setting = s
 		return &m

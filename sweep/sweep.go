@@ -232,8 +232,7 @@ func (s *sweeping) explore(ctx context.Context) error {
 		}
 		s.report("exploring", level)
 		cell, err := s.level(ctx, live, 0, level)
-		var open *openError
-		if errors.As(err, &open) && len(c.Explored) > 0 && ctx.Err() == nil {
+		if open, ok := errors.AsType[*openError](err); ok && len(c.Explored) > 0 && ctx.Err() == nil {
 			c.Ceiling = fmt.Sprintf("concurrency %d could not be set up: %v", level, open.err)
 			return 0, false, nil
 		}

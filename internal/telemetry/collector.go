@@ -3,6 +3,7 @@ package telemetry
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -93,9 +94,7 @@ func (c Collector) Configure(lookup func(string) (string, bool), resource map[st
 	if err != nil {
 		return config, fmt.Errorf("%s: %w", attributes, err)
 	}
-	for key, text := range more {
-		config.Resource[key] = text
-	}
+	maps.Copy(config.Resource, more)
 	if variable, path := both("CERTIFICATE"); path != "" {
 		if config.CA, err = os.ReadFile(path); err != nil {
 			return config, fmt.Errorf("%s: %w", variable, err)

@@ -214,8 +214,7 @@ func (s *scanner) pattern(c *check) error {
 func (s *scanner) path(c *check) error {
 	s.space()
 	p, rest, err := jsonpath.Cut(s.text[s.at:])
-	var syntax *jsonpath.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*jsonpath.SyntaxError](err); ok {
 		return s.fail(s.at+syntax.Offset, "%s", syntax.Reason)
 	}
 	c.path, s.at = p, len(s.text)-len(rest)

@@ -234,8 +234,7 @@ func (o *object) flatten(prefix string, text []byte, depth int) error {
 }
 
 func notAnObject(err error) error {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("is not JSON at byte %d: %w", syntax.Offset, syntax)
 	}
 	return errors.New("is not a JSON object")

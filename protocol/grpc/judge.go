@@ -29,8 +29,7 @@ func (c *caller) judge(ctx context.Context, l *channel, err error) (load.Outcome
 // lost is why a call that ended with err got no answer; nil: err is the server's status. Apart
 // is as in caller.
 func lost(ctx context.Context, l *channel, header, trailer metadata.MD, apart bool, err error) error {
-	var known *errkind.Error
-	if errors.As(err, &known) {
+	if _, ok := errors.AsType[*errkind.Error](err); ok {
 		return err
 	}
 	if ctx.Err() != nil {

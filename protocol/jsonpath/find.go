@@ -1,6 +1,9 @@
 package jsonpath
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // maxDepth is how deep values may be nested, as in encoding/json.
 const maxDepth = 10000
@@ -210,10 +213,8 @@ func (f *finder) digits(at int) (end int, ok bool) {
 // unless it has escapes.
 func Unquote(quoted []byte) []byte {
 	inner := quoted[1 : len(quoted)-1]
-	for _, b := range inner {
-		if b == '\\' {
-			return unescape(quoted)
-		}
+	if bytes.IndexByte(inner, '\\') >= 0 {
+		return unescape(quoted)
 	}
 	return inner
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/tls"
 	"errors"
+	"maps"
 	"net/http"
 
 	"github.com/quic-go/quic-go/http3"
@@ -65,8 +66,6 @@ func build(c Config, o wire.Origin) *http.Request {
 			fields.Add(name, f.Value)
 		}
 	}
-	for name, values := range fields {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, fields)
 	return request
 }

@@ -2,6 +2,7 @@ package script
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -133,9 +134,7 @@ func (w *webSocket) addEventListener(event string, function sobek.Value) {
 // emit calls the handlers of an event: first its on function.
 func (w *webSocket) emit(event string, values exports) error {
 	all := exports{"type": event, "target": w.this, "timestamp": float64(time.Now().UnixMicro()) / 1000}
-	for name, value := range values {
-		all[name] = value
-	}
+	maps.Copy(all, values)
 	calls := w.listeners.called[event]
 	if f, ok := sobek.AssertFunction(w.on[event]); ok {
 		calls = append([]sobek.Callable{f}, calls...)

@@ -93,8 +93,7 @@ func (v *vu) await(ctx context.Context, c *conn) (load.Outcome, error) {
 func (v *vu) connectAndDo(ctx context.Context, start time.Duration) (load.Outcome, error) {
 	c, err := v.connect(ctx)
 	connected := v.target.now()
-	var refused *refusal
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*refusal](err); ok {
 		return load.Outcome{
 			Status: refused.status, Failed: true, Detail: refused.answer,
 			Phases: load.Phases{Connect: connected - start},

@@ -200,8 +200,7 @@ func (l *connector) newClient() (rueidis.Client, error) {
 
 // plain is the cause of an error, if it is one of a connection.
 func plain(err error) error {
-	var u *unsent
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*unsent](err); ok {
 		return u.cause
 	}
 	return err

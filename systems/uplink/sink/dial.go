@@ -53,8 +53,7 @@ func (c *Config) dial(ctx context.Context, mask *rand.ChaCha8) (*connection, err
 }
 
 func dialError(err error) error {
-	var status ws.StatusError
-	if errors.As(err, &status) && int(status) == http.StatusUnauthorized {
+	if status, ok := errors.AsType[ws.StatusError](err); ok && int(status) == http.StatusUnauthorized {
 		return ErrUnauthorized
 	}
 	return fmt.Errorf("sink: connect: %w", err)

@@ -39,8 +39,7 @@ func (db *database) claimFile() error {
 		return nil
 	}
 	err = errors.Join(err, lock.Close())
-	var lite *sqlite.Error
-	if errors.As(err, &lite) && primary(lite) == sqliteBusy {
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok && primary(lite) == sqliteBusy {
 		return fmt.Errorf("another router has the SQLite file %s, which is for one only: several need PostgreSQL", file)
 	}
 	return classified(err)

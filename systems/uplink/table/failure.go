@@ -12,8 +12,7 @@ import (
 // retryable reports whether a transaction may succeed if it is simply tried again: another
 // one was in the way.
 func retryable(err error) bool {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		// 40: deadlock or serialization; 23: what was there or missing at the check
 		// has changed (PostgreSQL, appendix A). After 40003 it may have succeeded.
 		return pg.Code[:2] == "40" && pg.Code != "40003" || pg.Code[:2] == "23"
@@ -54,8 +53,7 @@ func classified(err error) error {
 
 // isFull reports whether the disk of the database is full.
 func isFull(err error) bool {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code == "53100" // disk_full
 	}
 	var lite *sqlite.Error
@@ -63,12 +61,10 @@ func isFull(err error) bool {
 }
 
 func refused(err error) bool {
-	var connect *pgconn.ConnectError
-	if errors.As(err, &connect) {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return false
 	}
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		// Classes of PostgreSQL, appendix A: connection, read-only transaction, rollback,
 		// resources, state of an object, operator, system, internal.
 		return !slices.Contains([]string{"08", "25", "40", "53", "55", "57", "58", "XX"}, pg.Code[:2])
