@@ -57,6 +57,7 @@ func hostile() wiretest.Protocol {
 func TestHostileServers(t *testing.T) { hostile().Hostile(t) }
 
 func TestRestarted(t *testing.T) {
+	t.Parallel()
 	hostile().Restarted(t, wiretest.OnTCP(func(l net.Listener) func() {
 		return wiretest.Serve(l, func(conn net.Conn) { echo(1)(0, conn) })
 	}), errkind.Refused)

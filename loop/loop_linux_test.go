@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -13,7 +14,11 @@ import (
 	"contend/pace"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m, 24) }
+func TestMain(m *testing.M) {
+	const parallel = 24
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), parallel)) // a loop that waits keeps a processor of Go's from others for 10 ms
+	testenv.Main(m, parallel)
+}
 
 func TestClosedModel(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {
@@ -135,6 +140,7 @@ func TestThinkTime(t *testing.T) {
 }
 
 func TestOpenModel(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "tcp", echo(10))
 	for _, connections := range []int{0, 1} {
 		c := s.config(plain)
@@ -185,6 +191,7 @@ func TestDriveAgain(t *testing.T) {
 // The end of a run leaves iterations in flight behind, and the next run is not
 // disturbed by them.
 func TestDriveAfterCancel(t *testing.T) {
+	t.Parallel()
 	answer := make(chan struct{})
 	s := serve(t, "tcp", func(n int, conn net.Conn) {
 		if n < 4 {

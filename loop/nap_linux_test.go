@@ -61,6 +61,7 @@ func TestNapsDoNotLengthenTimes(t *testing.T) {
 
 // An answer in pieces ends the naps of the run, or its first byte would seem late.
 func TestPiecesEndNaps(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "tcp", func(_ int, conn net.Conn) {
 		requests(conn, func(slot string) bool {
 			fmt.Fprintf(conn, "%s 3\n", slot)
