@@ -213,7 +213,7 @@ var rooms = map[string]size{
 	"internal/cli":         {9175, 5865}, // +90, +265: teardown of a script whose server is started here; a run for each difference of scripts; +85, +0: a program that cannot be driven has a page; +225, +80: the commit that made a difference is looked for; +0, +15: exit codes of scripts as in k6; +280, +0: programs without a URL, which contend finds out, and what would work in a folder; +430, +175: histories: what is kept, shown, imported and checked
 	"internal/cpu":         {320, 235},
 	"internal/epoll":       {135, 0},
-	"fleet":                {2935, 2145}, // +55: who is to be lost is not waited for as long as others that a busy machine holds up
+	"fleet":                {2935, 2160}, // +70: what was overheard is complete; who is to be lost is not waited for as long as others that a busy machine holds up
 	"internal/lazyregexp":  {10, 70},
 	"internal/perf":        {1300, 1835}, // +20: several counters and samplers see one run of the work, for half of the CPU time; +20: registers and the stack of a sample, in place of its first word; samples four times as often; +50, +40: system calls by name, and how often is read and written; +80, +70: these are counted where no tracepoints are mounted, by a table of their numbers
 	"internal/placement":   {485, 240},   // +15, +25: several at a time that hold this process

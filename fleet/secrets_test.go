@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -30,9 +31,14 @@ func overhear(t *testing.T, at Address) (said func() (scenes, others string)) {
 	var mu sync.Mutex
 	var scenes, others strings.Builder
 	asking := map[string]bool{} // where answers to questions for a scene go
+	const last = "last"
+	ended := make(chan struct{})
 	if _, err := conn.Subscribe(">", func(m *nats.Msg) {
 		mu.Lock()
 		defer mu.Unlock()
+		if m.Subject == last {
+			close(ended)
+		}
 		if strings.HasPrefix(m.Subject, coordinatorPrefix) {
 			asking[m.Reply] = true
 		}
@@ -48,7 +54,11 @@ func overhear(t *testing.T, at Address) (said func() (scenes, others string)) {
 		t.Fatal(err)
 	}
 	return func() (string, string) {
-		_ = conn.FlushTimeout(testenv.Patience) // all that was said before has come
+		_ = conn.Publish(last, nil)
+		select {
+		case <-ended: // all that was said before has been recorded
+		case <-time.After(testenv.Patience):
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		return scenes.String(), others.String()
