@@ -214,7 +214,10 @@ func contained(groups, name string, args ...string) Config {
 func inEachGroup(t *testing.T, test func(t *testing.T, folder string)) {
 	client(t, "docker")
 	for version, folder := range groups(t) {
-		t.Run("version "+version, func(t *testing.T) { test(t, folder) })
+		t.Run("version "+version, func(t *testing.T) {
+			t.Parallel()
+			test(t, folder)
+		})
 	}
 }
 
@@ -268,7 +271,7 @@ func TestContainerOfKilledClient(t *testing.T) {
 		}
 		waitGone(t, inside[0])
 		cfg = with(contained(folder, "stubborn"), Ready{Log: "never"})
-		cfg.StartTimeout = 1500 * time.Millisecond
+		cfg.StartTimeout = 125 * time.Millisecond
 		id := filepath.Join(t.TempDir(), "id")
 		cfg.Command = slices.Insert(cfg.Command, 2, "--cidfile", id)
 		testenv.Eventually(t, "what is in it runs in time", func() bool { // one that begins after its client was killed is nobody's

@@ -51,14 +51,15 @@ func TestCPUsThatCannotBeUsed(t *testing.T) {
 }
 
 // What a subject waits for CPUs does not count against its time to start: here four loops of its own
-// share one CPU, so that they wait for three seconds in each.
+// share one CPU, so that they wait three quarters of the time.
 func TestStartCountsNoWaitForCPUs(t *testing.T) {
+	t.Parallel()
 	cfg := role("serve", "{{addr}}")
-	late := "for _ in 1 2 3 4; do while :; do :; done & done; sleep 3; exec \"$0\" \"$@\""
+	late := "for _ in 1 2 3 4; do while :; do :; done & done; sleep 1.5; exec \"$0\" \"$@\""
 	cfg.Command = append([]string{"/bin/sh", "-c", late}, cfg.Command...)
-	cfg.CPUs, cfg.StartTimeout = usableCPUs(t)[:1], 2*time.Second
+	cfg.CPUs, cfg.StartTimeout = usableCPUs(t)[:1], time.Second
 	started(t, cfg)
-	cfg.Command[2] = strings.NewReplacer("while :; do :; done", "sleep 600", "sleep 3", "sleep 600").Replace(late)
+	cfg.Command[2] = strings.NewReplacer("while :; do :; done", "sleep 600", "sleep 1.5", "sleep 600").Replace(late)
 	_, err := Start(t.Context(), cfg)
-	testenv.Says(t, err, "not ready after 2s", "nobody listens")
+	testenv.Says(t, err, "not ready after 1s", "nobody listens")
 }

@@ -14,6 +14,7 @@ import (
 // A subject is found where it listens: at the port that it is told, at one on which it insists, or at one that the
 // system gave it, whether its binds are moved or not.
 func TestFound(t *testing.T) {
+	t.Parallel()
 	port := testenv.HeldPort(t)
 	moved := func(cfg Config) Config {
 		cfg.Rebind = []string{must(os.Executable()), "rebind"}
@@ -52,6 +53,7 @@ func TestFound(t *testing.T) {
 
 // Where a subject was refused its last connection is seen, whatever it writes about that.
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	heard, err := net.Listen("tcp", "127.0.0.1:0")
 	testenv.Must(t, err)
 	defer heard.Close()

@@ -61,6 +61,7 @@ func TestReady(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			s := started(t, test.cfg)
 			if s.PID() <= 0 || s.Err() != nil {
 				t.Errorf("pid %d, err %v", s.PID(), s.Err())
@@ -190,6 +191,7 @@ func TestStartIsCancelled(t *testing.T) {
 }
 
 func TestAddressInUse(t *testing.T) {
+	t.Parallel()
 	notes := filepath.Join(t.TempDir(), "notes")
 	s := started(t, role("unlucky", notes, "{{addr}}"))
 	lines := strings.Fields(string(must(os.ReadFile(notes))))
@@ -219,6 +221,7 @@ func TestStop(t *testing.T) {
 }
 
 func TestStopKills(t *testing.T) {
+	t.Parallel()
 	impatient, cancel := context.WithCancel(testContext())
 	cancel()
 	tests := []struct {
@@ -232,6 +235,7 @@ func TestStopKills(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			cfg := with(role("stubborn"), Ready{Log: "ignoring"})
 			cfg.StopTimeout = test.timeout
 			s := started(t, cfg)
@@ -248,6 +252,7 @@ func TestStopKills(t *testing.T) {
 
 // Once a command has ignored TERM its next process is given 1 s, while the first had 5 s; unless the time is set.
 func TestStubbornCommandsAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
 	cfg := with(role("stubborn"), Ready{Log: "ignoring"})
 	cfg.Stubborn = new(atomic.Bool)
 	s := started(t, cfg)
@@ -269,6 +274,7 @@ func TestStubbornCommandsAreNotWaitedFor(t *testing.T) {
 }
 
 func TestDiesInMidRun(t *testing.T) {
+	t.Parallel()
 	s := started(t, with(role("log", "stderr"), Ready{Log: "listening"}))
 	process := must(os.FindProcess(s.PID()))
 	testenv.Must(t, process.Kill())
@@ -294,6 +300,7 @@ func TestWarnsWithoutGuardian(t *testing.T) {
 }
 
 func TestFlood(t *testing.T) {
+	t.Parallel()
 	const mebibytes = 256
 	s := started(t, with(role("flood", fmt.Sprint(mebibytes)), Ready{Log: "flooded"}))
 	if got := s.stderr.text(); got != "flooded" {
