@@ -337,6 +337,6 @@ func (f *Foreign) includes(p procfs.ProcStat) bool {
 
 // threads returns those of the processes that listen and of their descendants.
 func (f *Foreign) threads() ([]int, error) {
-	members, err := descent(f.includes)
+	members, err := f.members()
 	return threads(members), err
 }

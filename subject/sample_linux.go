@@ -30,8 +30,8 @@ func tree(root int) ([]procfs.ProcStat, error) {
 }
 
 // descent returns the living and the zombies among chosen processes and all
-// their descendants, but not this process and its own. Scanning /proc is the way
-// that needs no kernel option; /proc/PID/task/TID/children needs CONFIG_PROC_CHILDREN.
+// their descendants, but not this process and its own. It reads about every process, which
+// needs no kernel option; samples have membersOf.
 func descent(chosen func(procfs.ProcStat) bool) ([]procfs.ProcStat, error) {
 	rest, err := processes()
 	if err != nil {
@@ -120,7 +120,7 @@ func sampleAll(root int, c *container) (Sample, census, time.Time, error) {
 
 func (f *Foreign) sample() (Sample, census, time.Time, error) {
 	return sample(f.PID, func() (party, error) {
-		members, err := descent(f.includes)
+		members, err := f.members()
 		return party{leader: f.PID, members: members}, err
 	})
 }

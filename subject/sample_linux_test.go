@@ -6,11 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"contend/internal/testenv"
@@ -59,6 +61,9 @@ func TestSampleFamily(t *testing.T) {
 	if len(members) != 3 {
 		t.Errorf("%d processes, want 3", len(members))
 	}
+	if found := must(withDescendants([]int{s.PID()})); !slices.Equal(pidsOf(found), pidsOf(members)) {
+		t.Errorf("by parents %+v, by children %+v", members, found)
+	}
 	var waitedFor time.Duration
 	for _, p := range members {
 		waitedFor += time.Duration(p.CUTime+p.CSTime) * userTick
@@ -69,6 +74,26 @@ func TestSampleFamily(t *testing.T) {
 	got, alone := must(s.Sample()), must(cpuClock(s.PID()))
 	if least := waitedFor + burnt; got.CPU < least || alone > burnt {
 		t.Errorf("CPU %v, want at least %v; of the first alone %v", got.CPU, least, alone)
+	}
+}
+
+func pidsOf(members []procfs.ProcStat) (pids []int) {
+	for _, p := range members {
+		pids = append(pids, p.PID)
+	}
+	slices.Sort(pids)
+	return pids
+}
+
+// More children than are read of the kernel's list are found by their parents.
+func TestSampleManyChildren(t *testing.T) {
+	const children = 300 // whose numbers take more than mostOfProc, even if they begin at 1
+	s := started(t, Config{Command: []string{"sh", "-c", fmt.Sprintf("i=0; while [ $i -lt %d ]; do sleep 3600 & i=$((i+1)); done; echo started; wait", children)}, Ready: Ready{Log: "started"}})
+	if _, err := withDescendants([]int{s.PID()}); err != errChildren {
+		t.Errorf("error %v", err)
+	}
+	if got := must(membersOf(s.PID())); len(got) != 1+children {
+		t.Errorf("%d members, want %d", len(got), 1+children)
 	}
 }
 

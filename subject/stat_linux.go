@@ -11,7 +11,7 @@ import (
 )
 
 // statOf reads what this package uses of /proc/PID/stat; all else in a ProcStat stays zero.
-// Each sample reads the file of every process there is, and to scan its 52 fields with fmt, as
+// descent reads the file of every process there is, and to scan its 52 fields with fmt, as
 // procfs does, takes more CPU time than all else.
 func statOf(pid int) (procfs.ProcStat, error) {
 	text, err := readProc("/proc/%d/stat", pid)
@@ -47,14 +47,17 @@ func parseStat(pid int, text string) (procfs.ProcStat, error) {
 	return s, wrong
 }
 
-// readProc reads a file of /proc of at most 1 KiB.
+// mostOfProc bounds what is read of a file of /proc.
+const mostOfProc = 1024
+
+// readProc reads a file of /proc, or its beginning.
 func readProc(path string, numbers ...any) (string, error) {
 	fd, err := unix.Open(fmt.Sprintf(path, numbers...), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", err
 	}
 	defer unix.Close(fd)
-	var buf [1024]byte
+	var buf [mostOfProc]byte
 	n, err := unix.Read(fd, buf[:])
 	return string(buf[:max(0, n)]), err
 }

@@ -56,3 +56,11 @@ func BenchmarkProcesses(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkMembers(b *testing.B) {
+	for b.Loop() {
+		if _, err := membersOf(os.Getppid()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
