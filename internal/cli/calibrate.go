@@ -112,9 +112,12 @@ func (c *calibrateFlags) run(ctx context.Context) error {
 	return &exitError{exitUndecided, nil}
 }
 
-// widen gives the load generator more CPUs where it is the limit of the counter, before anything is measured.
+// widen gives the load generator more CPUs where it is the limit of the counter, before anything is measured, if that takes
+// little of the time of what follows.
 func (c *calibrateFlags) widen(ctx context.Context, o experiment.Options, plan load.Plan) error {
-	pilot := trial.Pilot{Plan: plan, Most: trial.Within(0, 1), Widen: o.Placement.Widen}
+	study := c.design.Study
+	follows := 2 * time.Duration(study.Rounds*(len(study.Lengths)+c.design.Experiments)) * (study.Warmup + study.Measured)
+	pilot := trial.Pilot{Plan: plan, Most: trial.Within(follows, 1), Widen: o.Placement.Widen}
 	warmed, err := pilot.Warm(ctx, c.arms(o)[0])
 	if err != nil {
 		return err
