@@ -78,21 +78,24 @@ func TestBisectSkips(t *testing.T) {
 // A claim is broken by the commit that made the median longer, if it holds for the good revision and not for the bad one.
 func TestBisectByClaim(t *testing.T) {
 	t.Parallel()
-	p := newProject(t)
-	p.series("20ms", "20ms", "90ms", "90ms")
 	for _, claim := range []string{"p50 < 50ms", "p50 < 10ms", "p50 < 150s"} {
-		b, out, complaint, code := p.bisect("--expect", claim, "--url", "http://{{addr}}/", "main~4", "main")
-		if _, differ := decided(p.document()); !differ {
-			continue // busy programs left no verdict
-		}
-		switch {
-		case claim != "p50 < 50ms":
-			if len(b.Looks) > 0 || code != exitUndecided || !strings.HasPrefix(out, "No commit to find: \""+claim+`" `) {
-				t.Errorf("%s: exit code %d:\n%s%s", claim, code, out, complaint)
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t)
+			p.series("20ms", "20ms", "90ms", "90ms")
+			b, out, complaint, code := p.bisect("--expect", claim, "--url", "http://{{addr}}/", "main~4", "main")
+			if _, differ := decided(p.document()); !differ {
+				return // busy programs left no verdict
 			}
-		case len(b.Looks) == 0 || b.Commits[b.Best()].Subject != "change 3":
-			t.Errorf("%s: exit code %d, %+v:\n%s", claim, code, b, complaint)
-		}
+			switch {
+			case claim != "p50 < 50ms":
+				if len(b.Looks) > 0 || code != exitUndecided || !strings.HasPrefix(out, "No commit to find: \""+claim+`" `) {
+					t.Errorf("exit code %d:\n%s%s", code, out, complaint)
+				}
+			case len(b.Looks) == 0 || b.Commits[b.Best()].Subject != "change 3":
+				t.Errorf("exit code %d, %+v:\n%s", code, b, complaint)
+			}
+		})
 	}
 }
 
@@ -112,25 +115,28 @@ func TestBisectStopsInTime(t *testing.T) {
 // A script asks for a page each way.
 func TestBisectByScript(t *testing.T) {
 	t.Parallel()
-	p := newProject(t)
-	p.series("20ms", "90ms")
-	p.write("flow.js", "import http from 'k6/http'\nexport default () => { http.get(__ENV.BASE_URL); http.get(__ENV.BASE_URL) }\n")
-	for _, url := range [][]string{nil, {"--url", "http://{{addr}}/"}} {
-		b, out, complaint, code := p.bisect(slices.Concat(url, []string{"main~2", "main", "flow.js"})...)
-		if len(b.Looks) == 0 {
-			continue
-		}
-		if best := b.Commits[b.Best()]; best.Subject != "change 2" || !slices.Contains(figures, code) {
-			t.Errorf("exit code %d, %+v:\n%s%s", code, b, out, complaint)
-		}
-		if !strings.Contains(out, " main~2 main flow.js -- '{{out}} {{addr}}'") {
-			t.Errorf("the whole command is not in\n%s", out)
-		}
-		for _, r := range p.document().Results {
-			if r.Script == nil {
-				t.Errorf("%s was driven without the script", r.Arm)
+	for name, url := range map[string][]string{"found": nil, "given": {"--url", "http://{{addr}}/"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t)
+			p.series("20ms", "90ms")
+			p.write("flow.js", "import http from 'k6/http'\nexport default () => { http.get(__ENV.BASE_URL); http.get(__ENV.BASE_URL) }\n")
+			b, out, complaint, code := p.bisect(slices.Concat(url, []string{"main~2", "main", "flow.js"})...)
+			if len(b.Looks) == 0 {
+				return
 			}
-		}
+			if best := b.Commits[b.Best()]; best.Subject != "change 2" || !slices.Contains(figures, code) {
+				t.Errorf("exit code %d, %+v:\n%s%s", code, b, out, complaint)
+			}
+			if !strings.Contains(out, " main~2 main flow.js -- '{{out}} {{addr}}'") {
+				t.Errorf("the whole command is not in\n%s", out)
+			}
+			for _, r := range p.document().Results {
+				if r.Script == nil {
+					t.Errorf("%s was driven without the script", r.Arm)
+				}
+			}
+		})
 	}
 }
 

@@ -210,6 +210,7 @@ func serveDifferent(w http.ResponseWriter, r *http.Request) {
 
 // Each row of the table of differences is shown by a run here, or by a test elsewhere.
 func TestDifferences(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(serveDifferent))
 	t.Cleanup(s.Close)
 	_, table, _ := strings.Cut(string(testenv.Read(t, "../../docs/scripts.md")), "\n## What is different\n")
