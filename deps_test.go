@@ -203,7 +203,7 @@ var rooms = map[string]size{
 	"errkind":              {130, 120},
 	"examples":             {50, 0},
 	"expect":               {410, 320},   // +30, +20: amounts as pages print them, and of the metric's unit
-	"experiment":           {3600, 1900}, // +5, +5: too few rounds to count are refused, which became three; +10: the analysis with ab says where it is; one embedded file can be parsed by itself, which a test did on its own; +15, +30: what is counted for a diagnosis; +0, +5: what tells variants apart; +70, +0: programs that are started once to see what they are; +20, +35: how long counting takes, and what is left with a diagnosis; +30, +30: what cannot be counted, and experiments that can, as their files say; +0, +50: who may count instructions
+	"experiment":           {3615, 1900}, // +15: an embedded file is parsed when it is asked for; +5, +5: too few rounds to count are refused, which became three; +10: the analysis with ab says where it is; one embedded file can be parsed by itself, which a test did on its own; +15, +30: what is counted for a diagnosis; +0, +5: what tells variants apart; +70, +0: programs that are started once to see what they are; +20, +35: how long counting takes, and what is left with a diagnosis; +30, +30: what cannot be counted, and experiments that can, as their files say; +0, +50: who may count instructions
 	"failure":              {200, 95},
 	"finding":              {425, 180}, // +10: low keep-alive limits, and a late 100 Continue; +15: what makes counts useless, or only totals
 	"guard":                {825, 1215},

@@ -30,8 +30,8 @@ func TestEmbedded(t *testing.T) {
 		}
 	}
 	want := []string{"grpc-guard", "http-concurrency", "channel-pipeline", "http-guard", "uplink-routing", "shared-counter"}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("embedded are %q, want %q", got, want)
+	if ids := EmbeddedIDs(); !reflect.DeepEqual(got, want) || !reflect.DeepEqual(ids, want) || Embedded(want[1])[0].ID != want[1] {
+		t.Errorf("embedded are %q, by their files %q, want %q", got, ids, want)
 	}
 }
 

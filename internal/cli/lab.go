@@ -100,19 +100,17 @@ func (profile) Values() []string { return experiment.Profiles() }
 
 // files resolves the arguments; every mistake is reported at once.
 func (l *lab) files(args []string) ([]*experiment.File, error) {
-	embedded := experiment.Embedded()
 	if len(args) == 0 {
-		return embedded, nil
+		return experiment.Embedded(), nil
 	}
 	var files []*experiment.File
 	var errs []error
 	for _, arg := range args {
-		i := slices.IndexFunc(embedded, func(f *experiment.File) bool { return f.ID == arg })
-		if i >= 0 {
-			files = append(files, embedded[i])
+		if slices.Contains(experiment.EmbeddedIDs(), arg) {
+			files = append(files, experiment.Embedded(arg)...)
 			continue
 		}
-		f, err := l.readExperiment(arg, embedded)
+		f, err := l.readExperiment(arg)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -137,14 +135,10 @@ func distinctIDs(files []*experiment.File) error {
 	return errors.Join(errs...)
 }
 
-func (a *app) readExperiment(path string, embedded []*experiment.File) (*experiment.File, error) {
+func (a *app) readExperiment(path string) (*experiment.File, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		var ids []string
-		for _, f := range embedded {
-			ids = append(ids, f.ID)
-		}
-		return nil, fmt.Errorf("lab: %q is neither a file nor a built-in experiment (%s); contend init writes a file", path, strings.Join(ids, ", "))
+		return nil, fmt.Errorf("lab: %q is neither a file nor a built-in experiment (%s); contend init writes a file", path, strings.Join(experiment.EmbeddedIDs(), ", "))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lab: %q cannot be read: %w; expected an experiment file, as written by contend init", path, setting.Cause(err))
