@@ -9,6 +9,7 @@ import (
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
+	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
 
@@ -28,13 +29,11 @@ func TestVirtualUsersThatAreNotServed(t *testing.T) {
 		for _, engine := range []string{"", "goroutines"} {
 			t.Run(tt.name+" "+engine, func(t *testing.T) {
 				t.Parallel()
-				for length := 1; ; length *= 4 { // seconds, until the one has responses enough
+				for length, enough := 1, false; !enough && !t.Failed(); length *= 4 { // seconds, until the one has responses enough
 					r := serveOne(t, tt.script, engine, length)
-					if r.Starved == tt.want && finding.Starved.In(r.Warnings) == (tt.want > 0) && (r.Shares == nil || r.Shares.Answered > 40) {
-						break
-					} else if length > 60 || r.Starved > tt.want {
+					enough = r.Starved == tt.want && finding.Starved.In(r.Warnings) == (tt.want > 0) && (r.Shares == nil || r.Shares.Answered > 40)
+					if !enough && (length > 60 || r.Starved > tt.want) {
 						t.Errorf("by %s: %d starved, shares %+v, %v", r.Engine, r.Starved, r.Shares, r.Warnings)
-						break
 					}
 				}
 			})
@@ -46,9 +45,7 @@ func TestVirtualUsersThatAreNotServed(t *testing.T) {
 func serveOne(t *testing.T, script, engine string, length int) *load.Result {
 	t.Helper()
 	url := "http://" + wiretest.Listen(t, wiretest.OneByOne(time.Millisecond))
-	c := Config{Script: testenv.Files(t, "flow.js", script), URL: url, Env: []string{fmt.Sprint("LENGTH=", length)}}
-	c.Engine = engine
-	target := newTarget(t, c)
+	target := newTarget(t, Config{Script: testenv.Files(t, "flow.js", script), URL: url, Env: []string{fmt.Sprint("LENGTH=", length)}, Engines: wire.Engines{Engine: engine}})
 	r := wiretest.Run(t, target, load.Plan{VUs: 10, Duration: time.Duration(length) * time.Second, WholeFlows: true})
 	testenv.Must(t, target.Close())
 	return r
@@ -58,8 +55,7 @@ func serveOne(t *testing.T, script, engine string, length int) *load.Result {
 func TestLimitOfRequestsForEachConnection(t *testing.T) {
 	wiretest.Needs(t, loop.Supported)
 	url := "http://" + wiretest.Listen(t, wiretest.Limited(3))
-	c := Config{Script: testenv.Files(t, "flow.js", `import http from 'k6/http'; export default function () { http.get(__ENV.BASE_URL); }`), URL: url}
-	target := newTarget(t, c)
+	target := newTarget(t, Config{Script: testenv.Files(t, "flow.js", `import http from 'k6/http'; export default function () { http.get(__ENV.BASE_URL); }`), URL: url})
 	r := wiretest.Run(t, target, load.Plan{VUs: 2, Iterations: 60, WholeFlows: true})
 	if r.PartedLeast != 3 || r.PartedMost != 3 || !finding.KeepaliveLimit.In(r.Warnings) {
 		t.Errorf("%d connections ended after %d to %d requests: %v", r.Parted, r.PartedLeast, r.PartedMost, r.Warnings)
