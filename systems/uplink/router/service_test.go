@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(processKey) != "" {
 		os.Exit(processMain())
 	}
-	flag.Set("test.parallel", "8") // these tests wait for processes more than they compute
+	flag.Set("test.parallel", "16") // these tests wait for processes more than they compute
 	// The client of clusters closes the connections to nodes that are gone five seconds later.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
 		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
