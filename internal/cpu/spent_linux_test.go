@@ -3,6 +3,7 @@ package cpu
 import (
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -31,4 +32,13 @@ func TestWaitedForCores(t *testing.T) {
 	if none := waitedForCores([]int{1 << 22}); none != 0 { // pid_max is at most 2^22
 		t.Errorf("nobody waited %v", none)
 	}
+}
+
+// In fake time only the process is read.
+func TestReadInFakeTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if s := Read(nil); !s.Known || s.Process <= 0 || s.Cores != 0 || s.Waited != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
 }
