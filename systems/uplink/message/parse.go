@@ -29,9 +29,9 @@ func ParseUpstream(data []byte, u *Upstream) error {
 	for o.next() {
 		switch s.name {
 		case "ProtocolVersion":
-			s.positive(math.MaxUint64)
+			s.positive()
 		case "TransactionID":
-			u.Transaction = s.positive(math.MaxUint64)
+			u.Transaction = s.positive()
 		case "Outdated":
 			u.Outdated = s.bool()
 		case "DevEUIs":
@@ -161,9 +161,9 @@ func ParseAnswer(data []byte, a *Answer) error {
 	for o.next() {
 		switch s.name {
 		case "ProtocolVersion":
-			s.positive(math.MaxUint64)
+			s.positive()
 		case "TransactionID":
-			a.Transaction = s.positive(math.MaxUint64)
+			a.Transaction = s.positive()
 		case "DevEUI":
 			a.DevEUI = lorawan.EUI(s.uint(math.MaxUint64))
 		case "MIC":
@@ -205,9 +205,9 @@ func ParseDownstream(data []byte) (*Downstream, error) {
 	for o.next() {
 		switch s.name {
 		case "ProtocolVersion":
-			s.positive(math.MaxUint64)
+			s.positive()
 		case "TransactionID":
-			d.Transaction = s.positive(math.MaxUint64)
+			d.Transaction = s.positive()
 		case "DevEUI":
 			d.DevEUI = lorawan.EUI(s.uint(math.MaxUint64))
 		case "Addr":

@@ -146,8 +146,8 @@ func (s *scanner) integer(least, most uint64) uint64 {
 	return n
 }
 
-func (s *scanner) uint(most uint64) uint64     { return s.integer(0, most) }
-func (s *scanner) positive(most uint64) uint64 { return s.integer(1, most) }
+func (s *scanner) uint(most uint64) uint64 { return s.integer(0, most) }
+func (s *scanner) positive() uint64        { return s.integer(1, math.MaxUint64) }
 
 func (s *scanner) uint32() uint32 { return uint32(s.uint(math.MaxUint32)) }
 

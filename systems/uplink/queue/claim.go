@@ -144,7 +144,7 @@ func (f *fetcher) reclaimSource(ctx context.Context, s *source) (err error) {
 // claim takes over the entries of consumers, in their order: of each those to which nothing happened for so long.
 func (f *fetcher) claim(ctx context.Context, s *source, idle map[string]time.Duration) error {
 	for from := "-"; from != ""; {
-		if err := f.roomFor(ctx, s); err != nil {
+		if err := f.roomFor(ctx); err != nil {
 			return err
 		}
 		asking, cancel := f.in.redis.promptly(ctx)

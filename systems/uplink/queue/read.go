@@ -149,7 +149,7 @@ var errChanged = errors.New("the sources changed")
 
 // roomFor is room in the middle of reading a source. It fails once the source is not to be read any more, or may not be, as the
 // set of sources changed: they are seen only between two reads.
-func (f *fetcher) roomFor(ctx context.Context, s *source) error {
+func (f *fetcher) roomFor(ctx context.Context) error {
 	for {
 		landed := f.in.landed.wait()
 		passed, changed := f.set.isPassed()

@@ -15,7 +15,6 @@ package sink
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -32,8 +31,6 @@ type Config struct {
 	URL string `flag:"url" default:"ws://127.0.0.1:8080/api/v1/stream/upstream/" words:"*URL* of the upstream"`
 	// Token goes into the header Authorization and the query parameter access_token.
 	Token string `flag:"token" words:"*token* of the customer (default that of the demo)"`
-	// TLS configures wss; nil is the default.
-	TLS *tls.Config
 	// Dial, if set, makes the connections.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 

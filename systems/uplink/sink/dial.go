@@ -23,7 +23,7 @@ const dialTimeout = 10 * time.Second
 
 // dial opens a connection.
 func (c *Config) dial(ctx context.Context, mask *rand.ChaCha8) (*connection, error) {
-	d := ws.Dialer{Timeout: dialTimeout, TLSConfig: c.TLS, NetDial: c.Dial,
+	d := ws.Dialer{Timeout: dialTimeout, NetDial: c.Dial,
 		WrapConn: func(conn net.Conn) net.Conn { return &websocket.Client{Conn: conn} }}
 	target := c.URL
 	if c.Token != "" {

@@ -252,12 +252,12 @@ func bitIf(set bool, f uint8) uint8 {
 	return 0
 }
 
-// remove takes out a device and reports whether it was there.
-func (x *index) remove(eui lorawan.EUI) bool {
+// remove takes out a device, if it is there.
+func (x *index) remove(eui lorawan.EUI) {
 	hash := x.mix.eui(uint64(eui))
 	row := x.find(eui, hash)
 	if row == 0 {
-		return false
+		return
 	}
 	r := x.record(row)
 	x.unlink(row)
@@ -267,7 +267,6 @@ func (x *index) remove(eui lorawan.EUI) bool {
 	*r = record{next: [2]uint32{x.free, 0}}
 	x.free = row
 	x.len--
-	return true
 }
 
 func (x *index) newRow() uint32 {
