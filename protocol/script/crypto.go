@@ -3,7 +3,6 @@ package script
 import (
 	"crypto/hmac"
 	"crypto/md5"
-	"crypto/rand"
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
@@ -79,12 +78,9 @@ var digestForms = map[string]func([]byte) string{
 
 // digest is a sum in one of these forms, hex unless one is named, or with "binary" an ArrayBuffer.
 func (v *vu) digest(h hash.Hash, form sobek.Value) sobek.Value {
-	name := "hex"
-	if isObject(form) {
-		name = form.String()
-	}
+	name := orText(form, "hex")
 	if name == "binary" {
-		return v.rt.ToValue(v.rt.NewArrayBuffer(h.Sum(nil)))
+		return v.newBuffer(h.Sum(nil))
 	}
 	text := digestForms[name]
 	if text == nil {
@@ -101,7 +97,5 @@ func (v *vu) randomBytes(n int64) sobek.Value {
 	if n < 1 || n > maxRandom {
 		v.throw("randomBytes takes a number of bytes, not %d; expected 1 to %d", n, maxRandom)
 	}
-	content := make([]byte, n)
-	_, _ = rand.Read(content) // which never fails
-	return v.rt.ToValue(v.rt.NewArrayBuffer(content))
+	return v.newBuffer(random(int(n)))
 }

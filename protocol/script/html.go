@@ -124,8 +124,5 @@ func (m *members[T]) Keys() []string { return slices.Sorted(maps.Keys(m.all)) }
 
 // textAt is an argument that is text; missing without one.
 func textAt(call sobek.FunctionCall, i int, missing string) string {
-	if value := call.Argument(i); isObject(value) {
-		return value.String()
-	}
-	return missing
+	return orText(call.Argument(i), missing)
 }

@@ -14,7 +14,7 @@ func (v *vu) wrapped(k *webKey, parameters *sobek.Object, data []byte) []byte {
 	if !ok || k.private != nil {
 		v.throw("encrypt: RSA-OAEP needs a public key")
 	}
-	content, err := rsa.EncryptOAEP(k.hash.New(), rand.Reader, public, data, v.part("encrypt", parameters, "label"))
+	content, err := rsa.EncryptOAEP(k.hash.New(), rand.Reader, public, data, v.part(parameters, "label"))
 	if err != nil {
 		v.throw("encrypt: %v", err)
 	}
@@ -27,7 +27,7 @@ func (v *vu) unwrapped(k *webKey, parameters *sobek.Object, data []byte) []byte 
 	if !ok {
 		v.throw("decrypt: RSA-OAEP needs a private key")
 	}
-	content, err := rsa.DecryptOAEP(k.hash.New(), nil, private, data, v.part("decrypt", parameters, "label"))
+	content, err := rsa.DecryptOAEP(k.hash.New(), nil, private, data, v.part(parameters, "label"))
 	if err != nil {
 		v.throw("decrypt: the data was not made with this key and label")
 	}

@@ -151,7 +151,7 @@ func (v *vu) decrypt(call sobek.FunctionCall) sobek.Value {
 
 // sealer is AES-GCM with its iv and additional data.
 func (v *vu) sealer(what string, block cipher.Block, parameters *sobek.Object) (cipher.AEAD, []byte, []byte) {
-	iv := v.part(what, parameters, "iv")
+	iv := v.part(parameters, "iv")
 	if bits := v.parameter(what, parameters, "tagLength", 128, 0, 128); bits != 128 || len(iv) == 0 {
 		v.throw("%s: AES-GCM needs an iv, and its tagLength is 128", what)
 	}
@@ -159,7 +159,7 @@ func (v *vu) sealer(what string, block cipher.Block, parameters *sobek.Object) (
 	if err != nil {
 		v.throw("%s: %v", what, err)
 	}
-	return sealer, iv, v.part(what, parameters, "additionalData")
+	return sealer, iv, v.part(parameters, "additionalData")
 }
 
 // counted is AES-CTR, the same in both directions.
@@ -171,7 +171,7 @@ func (v *vu) counted(what string, block cipher.Block, parameters *sobek.Object, 
 
 // iv is a parameter of one block.
 func (v *vu) iv(what string, parameters *sobek.Object, name string) []byte {
-	iv := v.part(what, parameters, name)
+	iv := v.part(parameters, name)
 	if len(iv) != aes.BlockSize {
 		v.throw("%s: the %s has %d bytes; expected %d", what, name, len(iv), aes.BlockSize)
 	}
@@ -179,7 +179,7 @@ func (v *vu) iv(what string, parameters *sobek.Object, name string) []byte {
 }
 
 // part is a parameter that has bytes; nil: it is missing.
-func (v *vu) part(what string, parameters *sobek.Object, name string) []byte {
+func (v *vu) part(parameters *sobek.Object, name string) []byte {
 	value := parameters.Get(name)
 	if value == nil || !isObject(value) {
 		return nil
@@ -223,7 +223,7 @@ func (v *vu) derived(what string, call sobek.FunctionCall, n int) (content []byt
 	}
 	of := v.webHash(orUndefined(parameters.Get("hash")))
 	hash := of.New
-	salt := v.part(what, parameters, "salt")
+	salt := v.part(parameters, "salt")
 	var err error
 	if k.algorithm == "PBKDF2" {
 		iterations := v.parameter(what, parameters, "iterations", 0, 1, mostIterations/((n+of.Size()-1)/of.Size()))
@@ -232,7 +232,7 @@ func (v *vu) derived(what string, call sobek.FunctionCall, n int) (content []byt
 		}
 		content, err = pbkdf2.Key(hash, string(k.secret), salt, iterations, n)
 	} else {
-		content, err = hkdf.Key(hash, k.secret, salt, string(v.part(what, parameters, "info")), n)
+		content, err = hkdf.Key(hash, k.secret, salt, string(v.part(parameters, "info")), n)
 	}
 	if err != nil {
 		v.throw("%s: %v", what, err)
