@@ -88,7 +88,7 @@ func (v *validator) effective() {
 				v.effectiveArms(own, prefix, p)
 			}
 			v.required(prefix, profile, asked, p)
-			v.baseline(prefix, asked, p)
+			v.baseline(asked, p)
 			v.asRun(prefix, asked, p)
 			for _, err := range p.checkCount(v.file.Subjects) {
 				v.addSentence(prefix+"compare.count", "%v", err)
@@ -229,7 +229,7 @@ func (v *validator) under(profile string) string {
 }
 
 // baseline checks that the arm exists.
-func (v *validator) baseline(prefix string, asked setting.Values, p Part) {
+func (v *validator) baseline(asked setting.Values, p Part) {
 	given, ok := asked["compare.baseline"]
 	if _, known := p.Arms[p.Baseline]; !ok || known || len(p.Arms) < 2 || p.Swept || v.anyUnread("arms", "subjects") {
 		return

@@ -9,7 +9,6 @@ import (
 	"contend/report/chart"
 	"contend/report/plain"
 	"contend/sweep"
-	"contend/trial"
 	"contend/usl"
 )
 
@@ -121,14 +120,14 @@ func (d *Document) picturesNextToPublished(at Place) []picture {
 		}
 		for _, p := range e.Published {
 			if p.Part == at.Part {
-				list = append(list, d.publishedPictures(p, d.Cells(at))...)
+				list = append(list, d.publishedPictures(p)...)
 			}
 		}
 	}
 	return list
 }
 
-func (d *Document) publishedPictures(p Published, cells []trial.Cell) []picture {
+func (d *Document) publishedPictures(p Published) []picture {
 	var list []picture
 	for _, m := range distinct(p.Rows, func(f PublishedFigure) metric.Name { return f.Metric }) {
 		if may, _ := p.comparable(m); may != "yes" {
