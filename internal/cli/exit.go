@@ -117,10 +117,15 @@ func outOfTime(doc *report.Document) error {
 			errs = append(errs, fmt.Errorf("%s compared with %s: %s", c.Candidate, c.Baseline, c.Reason.Text))
 		}
 	}
-	if errs == nil {
+	return together(exitUndecided, errs)
+}
+
+// together are errors with one exit code; nil: there are none.
+func together(code int, errs []error) error {
+	if len(errs) == 0 {
 		return nil
 	}
-	return &exitError{exitUndecided, errors.Join(errs...)}
+	return &exitError{code, errors.Join(errs...)}
 }
 
 // refusedParts names the parts of experiments with something INVALID, and the first
@@ -144,10 +149,7 @@ func refusedParts(refused []report.Refusal) error {
 		}
 		of[r.Place] = 0
 	}
-	if len(errs) == 0 {
-		return nil
-	}
-	return &exitError{exitUndecided, errors.Join(errs...)}
+	return together(exitUndecided, errs)
 }
 
 func verdictCode(v stat.Verdict) int {
@@ -240,8 +242,5 @@ func unmet(doc *report.Document) error {
 			}
 		}
 	}
-	if len(errs) == 0 {
-		return nil
-	}
-	return &exitError{exitUnmet, errors.Join(errs...)}
+	return together(exitUnmet, errs)
 }

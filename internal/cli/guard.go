@@ -33,7 +33,7 @@ func newGuard(a *app) *cobra.Command {
 		Long: "Compare guards in this process: operations per second, latency, CPU and allocations per operation,\n" +
 			"and fairness, for each kind of operation and each number of callers.\n\n" +
 			"Kinds: add (blind), add-get (add and return the value), read-mostly, section (critical section).\n" +
-			"Designs: " + strings.Join(designNames(), ", ") + ".\n\n" +
+			"Designs: " + strings.Join(guard.Names(false), ", ") + ".\n\n" +
 			"With --inside URL, also load that server and relate the cost of each design to the cost of a call.\n" +
 			"This shows how much the choice can change, at most, and whether a comparison is worth running.",
 		Example: indent + "contend guard mutex atomic inputQ --callers 1,100\n" + indent + "contend guard --callers 1,2,4,8,16,32,64,128,256,512,1000\n" +
@@ -48,20 +48,12 @@ func newGuard(a *app) *cobra.Command {
 			return g.run(cmd.Context())
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return designNames(), cobra.ShellCompDirectiveNoFileComp
+			return guard.Names(false), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	g.own = optionsOf(cmd, &g.gridOptions, &g.remembered)
 	in.flags(cmd)
 	return cmd
-}
-
-func designNames() []string {
-	var names []string
-	for _, d := range guard.Designs() {
-		names = append(names, d.Name)
-	}
-	return names
 }
 
 type guardGrid struct {
@@ -92,7 +84,7 @@ type guardCell struct {
 
 func (g *guardGrid) prepare(names []string) error {
 	mistakes := errors.Join(g.own.read(), g.oneForm())
-	designs, err := lookUp(names, designNames(), guard.Lookup)
+	designs, err := lookUp(names, guard.Names(false), guard.Lookup)
 	if err := errors.Join(mistakes, err); err != nil {
 		return err
 	}

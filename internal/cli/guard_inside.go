@@ -64,7 +64,7 @@ func (i *inside) prepare(names []string) error {
 		errs = append(errs, fmt.Errorf("use either --inside or --%s, not both", flag))
 	}
 	i.spec.url = i.URL
-	designs, err := lookUp(names, designNames(), guard.Lookup)
+	designs, err := lookUp(names, guard.Names(false), guard.Lookup)
 	i.designs = slices.DeleteFunc(designs, func(d guard.Design) bool { return d.NewCounter == nil })
 	err = errors.Join(append(errs, i.grid.own.read(), i.grid.oneForm(), err)...)
 	if err == nil && len(i.designs) < 2 {
