@@ -233,13 +233,11 @@ func (d *Diagnosis) add(p why.Profile) {
 	}
 	d.keep(p)
 	p.Stacks = nil
-	for i := range d.Profiles {
-		if q := &d.Profiles[i]; q.Arm == p.Arm && q.Round == p.Round && q.Concurrency == p.Concurrency {
-			q.Add(p)
-			return
-		}
+	if known := d.profileOf(p.Arm, p.Round, p.Concurrency); known != nil {
+		known.Add(p)
+	} else {
+		d.Profiles = append(d.Profiles, p)
 	}
-	d.Profiles = append(d.Profiles, p)
 }
 
 // keep adds the stacks of a profile to those of its arm at this level.

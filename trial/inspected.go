@@ -101,10 +101,10 @@ func (l *Live) found(ctx context.Context) (Inspector, error) {
 	return l.Inspect, nil
 }
 
-// profileOf is what the diagnosis has of an arm in this round; nil: nothing.
-func (r *round) profileOf(arm string, level int) *why.Profile {
-	for i := range r.diagnosis.Profiles {
-		if p := &r.diagnosis.Profiles[i]; p.Arm == arm && p.Round == r.number && p.Concurrency == level {
+// profileOf is what the diagnosis has of an arm in a round; nil: nothing.
+func (d *Diagnosis) profileOf(arm string, round, level int) *why.Profile {
+	for i := range d.Profiles {
+		if p := &d.Profiles[i]; p.Arm == arm && p.Round == round && p.Concurrency == level {
 			return p
 		}
 	}

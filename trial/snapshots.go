@@ -53,7 +53,7 @@ func (r *round) snapshot(ctx context.Context, of teller) (untold, err error) {
 		return untold, nil
 	}
 	counted, untold := after.Since(before)
-	if p := r.profileOf(of.name, of.level); untold == nil && p != nil {
+	if p := r.diagnosis.profileOf(of.name, r.number, of.level); untold == nil && p != nil {
 		p.Snapshots = why.NewSnapshots(counted, cell.Ops, cell.ThroughputPerSec)
 	}
 	return untold, nil

@@ -38,7 +38,7 @@ func (r *round) addTrace(of teller, cell Cell, t told) error {
 	if err != nil {
 		return err
 	}
-	if p := r.profileOf(of.name, of.level); p != nil {
+	if p := r.diagnosis.profileOf(of.name, r.number, of.level); p != nil {
 		p.Traced = why.NewTraced(trace, cell.ThroughputPerSec, of.level)
 	}
 	for _, b := range r.trials.Blocks {
