@@ -29,21 +29,26 @@ func readText(r io.Reader, most int) []byte {
 // of earlier ones. Source: Linux, tools/perf/Documentation/jit-interface.txt.
 func perfMap(text []byte) *names {
 	var spans []span
-	for at := 0; at < len(text); {
-		line := text[at:]
-		if end := bytes.IndexByte(line, '\n'); end >= 0 {
-			line = line[:end]
+	eachSymbol(text, func(start uint64, second []byte, name uint32) {
+		if size, ok := hexadecimal(second); ok && int(name) < len(text) && text[name] != '\n' {
+			spans = append(spans, span{start, start + size, name})
 		}
+	})
+	return newNames(spans, text, '\n')
+}
+
+// eachSymbol calls found for each line of three words that begins with an address, with this, its second word and where
+// in the text the third begins.
+func eachSymbol(text []byte, found func(start uint64, second []byte, name uint32)) {
+	for at := 0; at < len(text); {
+		line, _, _ := bytes.Cut(text[at:], []byte("\n"))
 		first, rest, _ := bytes.Cut(line, []byte(" "))
 		second, name, ok := bytes.Cut(rest, []byte(" "))
-		start, startOK := hexadecimal(first)
-		size, sizeOK := hexadecimal(second)
-		if ok && startOK && sizeOK && len(name) > 0 {
-			spans = append(spans, span{start, start + size, uint32(at + len(line) - len(name))})
+		if start, isAddress := hexadecimal(first); ok && isAddress {
+			found(start, second, uint32(at+len(line)-len(name)))
 		}
 		at += len(line) + 1
 	}
-	return newNames(spans, text, '\n')
 }
 
 // hexadecimal reads a number, with 0x before it or not.
@@ -112,19 +117,11 @@ func kallsyms(text []byte) *names {
 		code bool
 	}
 	var list []symbol
-	for at := 0; at < len(text); {
-		line := text[at:]
-		if end := bytes.IndexByte(line, '\n'); end >= 0 {
-			line = line[:end]
+	eachSymbol(text, func(start uint64, kind []byte, name uint32) {
+		if start != 0 && len(kind) == 1 {
+			list = append(list, symbol{span{start: start, name: name}, bytes.ContainsAny(kind, "tTwW")})
 		}
-		first, rest, _ := bytes.Cut(line, []byte(" "))
-		kind, name, ok := bytes.Cut(rest, []byte(" "))
-		if start, startOK := hexadecimal(first); ok && startOK && start != 0 && len(kind) == 1 {
-			code := bytes.ContainsAny(kind, "tTwW")
-			list = append(list, symbol{span{start: start, name: uint32(at + len(line) - len(name))}, code})
-		}
-		at += len(line) + 1
-	}
+	})
 	if len(list) == 0 {
 		return nil
 	}
