@@ -183,13 +183,9 @@ func (c *streams) End(slot int, err error) {
 // beginStream reads the header of an answer of HTTP/2.
 func (p *parser) beginStream(h *h2.Header) error {
 	p.begun = true
-	p.status, p.minor, p.length = h.Status, 1, -1
-	p.chunked, p.coded, p.closes, p.keeps, p.fold = false, false, false, false, false
-	p.server, p.fields = p.server[:0], p.fields[:0]
-	p.said.Type, p.said.Location = p.said.Type[:0], p.said.Location[:0]
+	p.minor = 1
 	p.excerpt = strconv.AppendInt(append(p.excerpt[:0], "HTTP/2 "...), int64(h.Status), 10)
-	p.excerpt = append(p.excerpt, "\r\n\r\n"...)
-	p.content = len(p.excerpt)
+	p.beginHeader(h.Status)
 	for i := 1; i < h.Len(); i++ { // :status is the first
 		name, value := h.Field(i)
 		switch string(name) {

@@ -265,18 +265,21 @@ func (p *parser) statusLine(line []byte) error {
 	if status < 100 {
 		return protocolError("status %03d is none", status)
 	}
-	p.status = status
 	p.minor = int(line[7] - '0')
-	p.length = -1
-	p.server = p.server[:0]
-	p.fields = p.fields[:0]
-	p.said.Type, p.said.Location = p.said.Type[:0], p.said.Location[:0]
 	p.excerpt = append(p.excerpt[:0], line[:min(len(line), maxDetail/2)]...)
-	p.excerpt = append(p.excerpt, "\r\n\r\n"...)
-	p.content = len(p.excerpt)
-	p.chunked, p.coded, p.closes, p.keeps, p.fold = false, false, false, false, false
+	p.beginHeader(status)
 	p.state = inHeader
 	return nil
+}
+
+// beginHeader makes the parser ready for the fields that follow a status, which the excerpt has already.
+func (p *parser) beginHeader(status int) {
+	p.status, p.length = status, -1
+	p.chunked, p.coded, p.closes, p.keeps, p.fold = false, false, false, false, false
+	p.server, p.fields = p.server[:0], p.fields[:0]
+	p.said.Type, p.said.Location = p.said.Type[:0], p.said.Location[:0]
+	p.excerpt = append(p.excerpt, "\r\n\r\n"...)
+	p.content = len(p.excerpt)
 }
 
 // endHeader decides what follows the header.
