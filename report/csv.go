@@ -7,7 +7,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"contend/finding"
 	"contend/metric"
@@ -37,14 +36,14 @@ func (d *Document) CSV(w io.Writer) error {
 			if refusal := r.RefusalOf(f.metric); refusal != nil && f.metric.Kind() != metric.Count { // counts are what was
 				row["verdict"], row["reason"] = string(stat.Invalid), refusal.Code
 			}
-			table.Write(row.cells())
+			table.Write(row.cells(csvColumns))
 		}
 	}
 	for _, c := range d.Comparisons {
-		table.Write(d.csvCompared(c).cells())
+		table.Write(d.csvCompared(c).cells(csvColumns))
 	}
 	for _, c := range d.counted() {
-		table.Write(d.csvCounted(c).cells())
+		table.Write(d.csvCounted(c).cells(csvColumns))
 	}
 	for _, c := range d.Curves {
 		d.csvSwept(c, table)
@@ -87,11 +86,7 @@ func (r Result) figures() []resultFigure {
 type csvRow map[string]string
 
 func (d *Document) csvRow(at Place, row, variant string, concurrency int, m metric.Name) csvRow {
-	started := ""
-	if !d.Environment.Started.IsZero() {
-		started = d.Environment.Started.UTC().Format(time.RFC3339)
-	}
-	return csvRow{"started": started, "experiment": at.Experiment, "part": at.Part, "row": row, "variant": variant,
+	return csvRow{"started": instant(d.Environment.Started), "experiment": at.Experiment, "part": at.Part, "row": row, "variant": variant,
 		"concurrency": strconv.Itoa(concurrency), "metric": string(m), "unit": m.Kind().Unit()}
 }
 
@@ -131,7 +126,7 @@ func (d *Document) csvSwept(c Curve, table *csv.Writer) {
 			if len(refused) > 0 {
 				row["verdict"], row["reason"] = string(stat.Invalid), refused[0]
 			}
-			table.Write(row.cells())
+			table.Write(row.cells(csvColumns))
 		}
 	}
 	if c.Enough != nil && c.Best != nil && c.Knee != nil {
@@ -159,13 +154,13 @@ func (d *Document) csvSearched(s Search, table *csv.Writer) {
 	if s.MissedPerSec > 0 {
 		row["value_high"] = number(s.MissedPerSec)
 	}
-	table.Write(row.cells())
+	table.Write(row.cells(csvColumns))
 }
 
-// cells are in the order of csvColumns.
-func (r csvRow) cells() []string {
+// cells are in the order of the columns.
+func (r csvRow) cells(columns []string) []string {
 	var cells []string
-	for _, column := range csvColumns {
+	for _, column := range columns {
 		cells = append(cells, inert(plain.Line(r[column])))
 	}
 	return cells

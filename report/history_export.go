@@ -35,7 +35,7 @@ func (h *History) CSV(w io.Writer) error {
 
 func (h *History) cells(l history.Line, p history.Point) []string {
 	v := p.Value
-	row := map[string]string{"commit": p.Commit, "committed": instant(p.Committed), "measured": instant(p.Time), "subject": p.Subject, "anchor": p.Anchor,
+	row := csvRow{"commit": p.Commit, "committed": instant(p.Committed), "measured": instant(p.Time), "subject": p.Subject, "anchor": p.Anchor,
 		"experiment": l.Experiment, "part": l.Part, "variant": l.Variant, "concurrency": strconv.Itoa(l.Concurrency), "metric": l.Metric,
 		"value": number(v.Value), "verdict": v.Verdict, "reason": v.Reason, "file": p.Name}
 	for _, field := range p.Key.Fields() {
@@ -53,11 +53,7 @@ func (h *History) cells(l history.Line, p history.Point) []string {
 	if h.InGit {
 		row["in_git"] = strconv.FormatBool(p.Known)
 	}
-	var cells []string
-	for _, column := range historyColumns {
-		cells = append(cells, inert(plain.Line(row[column])))
-	}
-	return cells
+	return row.cells(historyColumns)
 }
 
 func instant(t time.Time) string {
