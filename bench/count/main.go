@@ -74,11 +74,7 @@ func (r result) right() bool {
 }
 
 func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
-	var names []string
-	for _, k := range kinds() {
-		names = append(names, k.name)
-	}
-	wanted, err := paired.Choose("only", *b.only, names)
+	wanted, err := paired.Chosen(*b.only, kinds(), func(k kind) string { return k.name })
 	if err != nil {
 		return err
 	}
@@ -99,20 +95,18 @@ func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
 			return err
 		}
 	}
-	for _, name := range wanted {
-		show(w, name, all)
+	for _, k := range wanted {
+		show(w, k.name, all)
 	}
 	return nil
 }
 
-func (b *bench) measure(ctx context.Context, w io.Writer, wanted []string, all []result) ([]result, error) {
+func (b *bench) measure(ctx context.Context, w io.Writer, wanted []kind, all []result) ([]result, error) {
 	var chosen []kind
-	for _, k := range kinds() {
-		switch {
-		case !slices.Contains(wanted, k.name):
-		case k.missing():
+	for _, k := range wanted {
+		if k.missing() {
 			fmt.Fprintf(w, "%s is left out: %s is not installed\n", k.name, k.needs)
-		default:
+		} else {
 			chosen = append(chosen, k)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"time"
 
@@ -90,19 +89,5 @@ func (b *bench) measureTruths(ctx context.Context, w io.Writer) error {
 
 // chosen are the servers of -only.
 func (b *bench) chosen() ([]known, error) {
-	var names []string
-	for _, s := range knowns {
-		names = append(names, s.name)
-	}
-	wanted, err := paired.Choose("only", *b.only, names)
-	if err != nil {
-		return nil, err
-	}
-	var servers []known
-	for _, s := range knowns {
-		if slices.Contains(wanted, s.name) {
-			servers = append(servers, s)
-		}
-	}
-	return servers, nil
+	return paired.Chosen(*b.only, knowns, func(s known) string { return s.name })
 }

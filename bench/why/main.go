@@ -62,11 +62,7 @@ func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
 	if b.cases != "" {
 		return b.blind(ctx, w)
 	}
-	var names []string
-	for _, p := range pairs() {
-		names = append(names, p.name)
-	}
-	wanted, err := paired.Choose("only", *b.only, names)
+	wanted, err := paired.Chosen(*b.only, pairs(), func(p pair) string { return p.name })
 	if err != nil {
 		return err
 	}
@@ -82,8 +78,8 @@ func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
 	fmt.Fprintf(w, "seed %d, %d callers, %d rounds each; C with %s; %d earlier results\n", b.seed, b.callers, why.LeastRounds, b.cflags, len(all))
 	build := builder{s.Dir, self, s.Contend, b.cflags}
 	for n := range b.runs {
-		for _, name := range wanted {
-			r, err := b.compare(ctx, build, pairOf(name), b.seed+uint64(len(all)))
+		for _, p := range wanted {
+			r, err := b.compare(ctx, build, p, b.seed+uint64(len(all)))
 			if err != nil {
 				return err
 			}
@@ -91,11 +87,11 @@ func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
 				return err
 			}
 			all = append(all, r)
-			fmt.Fprintf(os.Stderr, "%s %s %d of %d: %q %s%s\n", time.Now().Format(time.TimeOnly), name, n+1, b.runs, r.Named, r.Detail, r.Error)
+			fmt.Fprintf(os.Stderr, "%s %s %d of %d: %q %s%s\n", time.Now().Format(time.TimeOnly), p.name, n+1, b.runs, r.Named, r.Detail, r.Error)
 		}
 	}
-	for _, name := range wanted {
-		pairOf(name).write(w, all)
+	for _, p := range wanted {
+		p.write(w, all)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 )
 
 // A pair is what is compared: two servers; the candidate does one thing more, or nothing
@@ -73,9 +72,4 @@ func equals(name, path string, command func(builder) (string, error)) pair {
 		same, err := command(b)
 		return same, same, err
 	}}
-}
-
-func pairOf(name string) pair {
-	all := pairs()
-	return all[slices.IndexFunc(all, func(p pair) bool { return p.name == name })]
 }

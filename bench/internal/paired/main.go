@@ -72,6 +72,23 @@ func Choose(flag, list string, all []string) ([]string, error) {
 	return chosen, nil
 }
 
+// Chosen returns those of all that -only names, in its order; all for "".
+func Chosen[T any](only string, all []T, name func(T) string) ([]T, error) {
+	names := make([]string, len(all))
+	for i, one := range all {
+		names[i] = name(one)
+	}
+	wanted, err := Choose("only", only, names)
+	if err != nil {
+		return nil, err
+	}
+	var chosen []T
+	for _, name := range wanted {
+		chosen = append(chosen, all[slices.Index(names, name)])
+	}
+	return chosen, nil
+}
+
 // Outcome reports whether a bar was reached.
 func Outcome(reached bool) string {
 	if reached {
