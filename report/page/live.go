@@ -143,7 +143,9 @@ func (l *Live) ShowBetween(m Moment) {
 	defer l.mu.Unlock()
 	l.paused = false
 	l.show(m)
-	for over := time.After(l.atOnce); l.behind() && l.wait(over); {
+	ctx, cancel := context.WithTimeout(context.Background(), l.atOnce)
+	defer cancel()
+	for l.behind() && l.wait(ctx) {
 	}
 	l.paused = true
 	for b := range l.browsers {
@@ -163,15 +165,15 @@ func (l *Live) behind() bool {
 	return false
 }
 
-// wait waits until something has changed; false: the time was up before.
-func (l *Live) wait(over <-chan time.Time) bool {
+// wait waits until something has changed; false: ctx was done before.
+func (l *Live) wait(ctx context.Context) bool {
 	changed := l.changed
 	l.mu.Unlock()
 	defer l.mu.Lock()
 	select {
 	case <-changed:
 		return true
-	case <-over:
+	case <-ctx.Done():
 		return false
 	}
 }
@@ -186,12 +188,11 @@ func (l *Live) tell() {
 func (l *Live) End(report []byte, wait time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
-	over := time.After(wait)
 	l.mu.Lock()
 	l.report, l.paused = report, false
 	l.due = len(l.browsers)
 	l.tell()
-	for l.due > 0 && l.wait(over) {
+	for l.due > 0 && l.wait(ctx) {
 	}
 	l.mu.Unlock()
 	if l.server.Shutdown(ctx) != nil {
@@ -228,13 +229,7 @@ func (l *Live) next(ctx context.Context, b *browser) (text []byte, ended bool) {
 			b.taking = true
 			return text, false
 		}
-		changed := l.changed
-		l.mu.Unlock()
-		select {
-		case <-changed:
-			l.mu.Lock()
-		case <-ctx.Done():
-			l.mu.Lock()
+		if !l.wait(ctx) {
 			return nil, true
 		}
 	}
