@@ -191,8 +191,8 @@ func (r *Form) summary(b *bytes.Buffer) {
 	n := r.count()
 	fmt.Fprintf(b, "\nTransactions per second: %.2f\n", r.Result.ThroughputPerSec)
 	latency := "none, nothing succeeded"
-	if mean, ok := r.Times.total.mean(); ok {
-		latency = fmt.Sprintf("%.3f [ms]", milliseconds(mean))
+	if h := r.Times.total.hist; h.Count() > 0 {
+		latency = fmt.Sprintf("%.3f [ms]", milliseconds(h.Mean()))
 	}
 	fmt.Fprintf(b, "Average latency:         %s\n", latency)
 	share := 0.0

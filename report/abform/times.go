@@ -60,8 +60,6 @@ func (t *oneTime) add(d time.Duration) {
 	t.squares += deviation * (float64(d) - t.average)
 }
 
-func (t *oneTime) mean() (time.Duration, bool) { return t.hist.Mean(), t.hist.Count() > 0 }
-
 // deviation is the standard deviation of the sample.
 func (t *oneTime) deviation() time.Duration {
 	if t.hist.Count() < 2 {

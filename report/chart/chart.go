@@ -28,9 +28,8 @@ type Style int
 
 // The styles of series.
 const (
-	Line  Style = iota // from point to point
-	Dots               // with the interval of each, where it has one
-	Steps              // as a line that keeps its height until the next point
+	Line Style = iota // from point to point
+	Dots              // with the interval of each, where it has one
 )
 
 // A Series is drawn in one colour and form.
@@ -203,9 +202,6 @@ func (d *drawing) line(x, y *scaled, s Series) {
 		if !finite(p.X) || !finite(p.Y) {
 			pen = "M"
 			continue
-		}
-		if s.Style == Steps && pen == "L" {
-			fmt.Fprintf(&path, "H%s", n(x.at(p.X)))
 		}
 		fmt.Fprintf(&path, "%s%s %s", pen, n(x.at(p.X)), n(y.at(p.Y)))
 		alone := pen == "M" && (i+1 == len(s.Points) || !finite(s.Points[i+1].Y))

@@ -19,7 +19,7 @@ import (
 func pictures() map[string]string {
 	points := []chart.Point{{X: 1, Y: 10, Note: "one"}, {X: 2, Y: 40}, {X: 3, Y: math.NaN()}, {X: 10, Y: 1000, Low: 800, High: 1300}}
 	lines := chart.Chart{Alt: "a line and dots", X: chart.Axis{Label: "concurrency"}, Y: chart.Axis{Label: "time", Scale: chart.Log},
-		Series: []chart.Series{{Name: "a < b", Points: points}, {Style: chart.Dots, Colour: 1, Points: points}, {Style: chart.Steps, Colour: 2, Points: points}},
+		Series: []chart.Series{{Name: "a < b", Points: points}, {Style: chart.Dots, Colour: 1, Points: points}},
 		Bands:  []chart.Band{{AlongX: true, From: 1, To: 2, Text: "warm-up"}, {From: 20, To: 30}},
 		Marks:  []chart.Mark{{AlongX: true, At: 8, Text: "enough"}, {At: 500, Text: "limit"}}}
 	rows := chart.Rows{Alt: "rows", X: chart.Axis{Label: "difference"}, Band: chart.Band{From: -2, To: 2}, Mark: []chart.Mark{{At: 0}},

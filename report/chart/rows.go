@@ -71,9 +71,7 @@ func (d *drawing) row(x *scaled, row Row, bar bool, y float64) {
 		faint = " faint"
 	}
 	d.add(`<g class="c%d%s">`, row.Colour%Colours, faint)
-	if row.Note != "" {
-		d.add("%s", title(row.Note))
-	}
+	d.add("%s", title(row.Note))
 	room := Width - 2*right - textWidth(row.Text) - 12
 	d.text("name", right, y+12, "start", shortened(row.Name, room))
 	d.text("value", Width-right, y+12, "end", row.Text)
