@@ -238,9 +238,6 @@ func (d *Document) deriveApart() {
 		a := &d.Apart[i]
 		a.Environments = environments
 		a.Derive()
-		d.addCells(a.Place, a.Results)
-		for _, c := range a.Comparisons {
-			d.Comparisons = append(d.Comparisons, Comparison{a.Place, c})
-		}
+		d.addDerived(a.Place, a.Results, a.Comparisons)
 	}
 }

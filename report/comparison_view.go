@@ -66,13 +66,7 @@ func margins(list []trial.Comparison) string {
 	for i, alike := range byMargin(list) {
 		text := "±" + unit.Percent(alike[0].Margin)
 		if i > 0 {
-			var names []string
-			for _, c := range alike {
-				if name := c.Metric.Words(); !slices.Contains(names, name) {
-					names = append(names, name)
-				}
-			}
-			text = "of " + enumerated(names) + " " + text
+			text = "of " + enumerated(distinct(alike, func(c trial.Comparison) string { return c.Metric.Words() })) + " " + text
 		}
 		parts = append(parts, text)
 	}

@@ -18,7 +18,7 @@ func (d *Document) Derive() {
 	for i := range d.Trials {
 		t := &d.Trials[i]
 		t.Derive()
-		d.addDerived(t.Place, &t.Trials)
+		d.addDerived(t.Place, t.Results, t.Comparisons)
 	}
 	for i := range d.Curves {
 		c := &d.Curves[i]

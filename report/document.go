@@ -298,12 +298,12 @@ func (d *Document) Fail(err error) { d.Failure, d.Failures = err.Error(), failur
 // Add takes the figures of trials into the document.
 func (d *Document) Add(at Place, t *trial.Trials) {
 	d.Trials = append(d.Trials, Trials{at, *t})
-	d.addDerived(at, t)
+	d.addDerived(at, t.Results, t.Comparisons)
 }
 
-func (d *Document) addDerived(at Place, t *trial.Trials) {
-	d.addCells(at, t.Results)
-	for _, c := range t.Comparisons {
+func (d *Document) addDerived(at Place, cells []trial.Cell, comparisons []trial.Comparison) {
+	d.addCells(at, cells)
+	for _, c := range comparisons {
 		d.Comparisons = append(d.Comparisons, Comparison{at, c})
 	}
 }

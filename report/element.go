@@ -173,20 +173,16 @@ func writeText(b *strings.Builder, e element) { e.writeText(b, textWidth) }
 // writeText writes the element for a terminal so many columns wide.
 func (e element) writeText(b *strings.Builder, most int) {
 	switch e.kind {
-	case answer:
+	case answer, drawn:
 		b.WriteString(e.text + "\n")
-	case validity:
+	case validity, lead:
 		wrap(b, e.text, "", gutter, most)
 	case aside:
 		wrap(b, e.text, gutter, gutter, most)
-	case lead:
-		wrap(b, e.text, "", gutter, most)
 	case labelled:
 		b.WriteString(strings.Join(e.labelled(most), "\n") + "\n")
 	case quoted:
 		b.WriteString(lastWord + e.text + "\n")
-	case drawn:
-		b.WriteString(e.text + "\n")
 	case caution:
 		wrap(b, e.text, "! ", gutter, most)
 	case advised:

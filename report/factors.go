@@ -74,13 +74,3 @@ func enumerated(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
-
-func codesOf(list []trial.Comparison) []string {
-	var codes []string
-	for _, c := range list {
-		if c.Verdict == stat.Invalid && c.Reason != nil && !slices.Contains(codes, c.Reason.Code) {
-			codes = append(codes, c.Reason.Code)
-		}
-	}
-	return codes
-}

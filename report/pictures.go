@@ -135,12 +135,7 @@ func (d *Document) comparedAt(at Place) []trial.Comparison {
 
 // someLevels are the lowest, the highest and one between of the levels of cells.
 func someLevels(cells []trial.Cell) []int {
-	var levels []int
-	for _, c := range cells {
-		if !slices.Contains(levels, c.Concurrency) {
-			levels = append(levels, c.Concurrency)
-		}
-	}
+	levels := distinct(cells, func(c trial.Cell) int { return c.Concurrency })
 	slices.Sort(levels)
 	if n := len(levels); n > 3 {
 		return []int{levels[0], levels[n/2], levels[n-1]}

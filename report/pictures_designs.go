@@ -31,12 +31,10 @@ func (d *Document) designPictures(at Place) []picture {
 			}
 		}
 	}
-	var list []picture
+	var list pictureList
 	for _, field := range c.fields() {
 		for _, level := range c.levels() {
-			if p, ok := c.picture(field, level, classes, classOf); ok {
-				list = append(list, p)
-			}
+			list.add(c.picture(field, level, classes, classOf))
 		}
 	}
 	return list

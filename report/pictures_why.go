@@ -16,24 +16,20 @@ import (
 
 // becausePictures are what makes candidates of a part slower.
 func (d *Document) becausePictures(at Place) []picture {
-	var list []picture
+	var list pictureList
 	for _, t := range d.Trials {
 		if t.Place != at || t.Why == nil {
 			continue
 		}
 		for _, e := range t.Why.Explanations {
-			if p, ok := because(e); ok {
-				list = append(list, p)
-			}
+			list.add(because(e))
 		}
 		flames := min(len(t.Arms)-1, mostFlames)
 		if d.isLab() {
 			flames = 1
 		}
 		for candidate := 1; candidate <= flames; candidate++ {
-			if p, ok := flame(t.Why.Calls, t.Arms, candidate, mostBoxes/min(len(t.Arms)-1, mostFlames), rootOf(t.Why, t.Arms[candidate])); ok {
-				list = append(list, p)
-			}
+			list.add(flame(t.Why.Calls, t.Arms, candidate, mostBoxes/min(len(t.Arms)-1, mostFlames), rootOf(t.Why, t.Arms[candidate])))
 		}
 	}
 	return list

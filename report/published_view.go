@@ -26,7 +26,9 @@ func published(v *view, p Published, cells []trial.Cell) {
 		of := slices.DeleteFunc(slices.Clone(rows), func(f PublishedFigure) bool { return f.Metric != m })
 		answer, reason := p.comparable(m)
 		if reason != "" {
-			because = note(because, reason)
+			if !slices.Contains(because, reason) {
+				because = append(because, reason)
+			}
 			answer += fmt.Sprintf(" (%d)", slices.Index(because, reason)+1)
 		}
 		block := oneByOne(of)
@@ -66,18 +68,6 @@ func (p Published) shown(cells []trial.Cell) (rows []PublishedFigure, left int) 
 
 func hasLevel(cells []trial.Cell, n int) bool {
 	return slices.ContainsFunc(cells, func(c trial.Cell) bool { return c.Concurrency == n })
-}
-
-func distinct[T comparable](rows []PublishedFigure, key func(PublishedFigure) T) []T {
-	var list []T
-	seen := map[T]bool{}
-	for _, f := range rows {
-		if k := key(f); !seen[k] {
-			seen[k] = true
-			list = append(list, k)
-		}
-	}
-	return list
 }
 
 // distinctKeys reports whether no two figures would fall on the same place of a
@@ -153,11 +143,4 @@ func (p Published) comparable(m metric.Name) (answer, because string) {
 		}
 	}
 	return "yes", ""
-}
-
-func note(notes []string, text string) []string {
-	if slices.Contains(notes, text) {
-		return notes
-	}
-	return append(notes, text)
 }

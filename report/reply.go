@@ -85,24 +85,12 @@ func (d *Document) reply(e Experiment) reply {
 
 // refused says what is INVALID, and in which parts where that is not all of it.
 func (r reply) refused() string {
-	var codes, parts []string
-	all := true
-	for _, remark := range slices.Concat(r.answer, r.beside) {
-		if remark.standing != disbelieved {
-			all = false
-			continue
-		}
-		if !slices.Contains(codes, remark.code) {
-			codes = append(codes, remark.code)
-		}
-		if !slices.Contains(parts, remark.part) {
-			parts = append(parts, remark.part)
-		}
-	}
+	refused := slices.DeleteFunc(slices.Concat(r.answer, r.beside), func(o remark) bool { return o.standing != disbelieved })
+	codes, parts := distinct(refused, func(o remark) string { return o.code }), distinct(refused, func(o remark) string { return o.part })
 	switch {
-	case len(codes) == 0:
+	case len(refused) == 0:
 		return ""
-	case all:
+	case len(refused) == len(r.answer)+len(r.beside):
 		return " (" + enumerated(codes) + ")"
 	}
 	return fmt.Sprintf("; INVALID in %s: %s", enumerated(parts), enumerated(codes))
@@ -148,13 +136,7 @@ func (d *Document) remarks(at Place) []remark {
 			remarks = append(remarks, c.remark())
 		}
 	}
-	var list []Comparison
-	for _, c := range d.primary() {
-		if c.Place == at {
-			list = append(list, c)
-		}
-	}
-	if len(list) > 0 {
+	if list := slices.DeleteFunc(d.primary(), func(c Comparison) bool { return c.Place != at }); len(list) > 0 {
 		return compared(list)
 	}
 	for _, c := range d.Curves {
@@ -301,15 +283,12 @@ func (d *Document) brokenAt(e Experiment, x expect.Expectation) string {
 		text += " (" + x.Part + ")"
 	}
 	byArm := map[string][]string{}
-	var arms []string
-	for _, c := range x.Broken(d.Cells(Place{e.ID, x.Part})) {
-		if byArm[c.Arm] == nil {
-			arms = append(arms, c.Arm)
-		}
+	broken := x.Broken(d.Cells(Place{e.ID, x.Part}))
+	for _, c := range broken {
 		byArm[c.Arm] = append(byArm[c.Arm], unit.Count(c.Concurrency))
 	}
 	var where []string
-	for _, arm := range arms {
+	for _, arm := range distinct(broken, func(c trial.Cell) string { return c.Arm }) {
 		where = append(where, fmt.Sprintf("%s at concurrency %s", arm, enumerated(byArm[arm])))
 	}
 	if len(where) == 0 {
@@ -355,12 +334,10 @@ func (r reply) level() float64 {
 // counted says how many caveats there are of each code, the gravest first.
 func (f *findings) counted() string {
 	byCode := map[string]int{}
-	var codes []string
 	for _, w := range f.list {
-		if byCode[w.Code]++; byCode[w.Code] == 1 {
-			codes = append(codes, w.Code)
-		}
+		byCode[w.Code]++
 	}
+	codes := distinct(f.list, func(w located) string { return w.Code })
 	slices.SortStableFunc(codes, func(a, b string) int { return finding.Rank(a) - finding.Rank(b) })
 	for i, code := range codes {
 		codes[i] = fmt.Sprintf("%s in %d", code, byCode[code])

@@ -21,7 +21,7 @@ const mostSaid = 3
 // compared says the comparisons of a part: those that are decided, then the inconclusive and the INVALID ones.
 func compared(list []Comparison) []remark {
 	var remarks []remark
-	levels := distinctOf(list, func(c Comparison) int { return c.Concurrency })
+	levels := distinct(list, func(c Comparison) int { return c.Concurrency })
 	decided := slices.DeleteFunc(slices.Clone(list), func(c Comparison) bool { return !believed(c) })
 	means := meaning(list, decided)
 	if len(decided) > mostSaid {
@@ -36,7 +36,7 @@ func compared(list []Comparison) []remark {
 		remarks = append(remarks, remark{part: list[0].Part, standing: undecided, verdict: string(stat.Inconclusive), text: notDecided(open, levels), means: settles(open), level: levelOf(open...)})
 	}
 	if refused := ofVerdict(list, stat.Invalid); len(refused) > 0 {
-		codes := distinctOf(refused, codeOf)
+		codes := distinct(refused, codeOf)
 		remarks = append(remarks, remark{part: list[0].Part, standing: disbelieved, verdict: string(stat.Invalid), code: codes[0],
 			text: fmt.Sprintf("No result: %s (%s)", which(refused, levels), enumerated(codes)), means: explained(codes[0])})
 	}
@@ -52,16 +52,6 @@ func codeOf(c Comparison) string {
 		return string(stat.Invalid) // a document of another version may have no reason
 	}
 	return c.Reason.Code
-}
-
-func distinctOf[T comparable](list []Comparison, key func(Comparison) T) []T {
-	var values []T
-	for _, c := range list {
-		if k := key(c); !slices.Contains(values, k) {
-			values = append(values, k)
-		}
-	}
-	return values
 }
 
 // tally counts verdicts: 8 FASTER, 2 SLOWER.
@@ -89,7 +79,7 @@ func atLevels(c trial.Comparison, levels []int) string {
 
 // which names the candidates of comparisons and their levels.
 func which(list []Comparison, levels []int) string {
-	candidates := distinctOf(list, func(c Comparison) string { return c.Candidate })
+	candidates := distinct(list, func(c Comparison) string { return c.Candidate })
 	if len(candidates) > 1 && len(levels) > 1 {
 		var each []string
 		for _, c := range list {
@@ -99,7 +89,7 @@ func which(list []Comparison, levels []int) string {
 	}
 	text := enumerated(candidates) + " compared with " + list[0].Baseline
 	if len(levels) > 1 || levels[0] > 1 {
-		text += " at concurrency " + enumerated(texts(distinctOf(list, func(c Comparison) int { return c.Concurrency })))
+		text += " at concurrency " + enumerated(texts(distinct(list, func(c Comparison) int { return c.Concurrency })))
 	}
 	return text
 }
@@ -116,7 +106,7 @@ func texts(numbers []int) []string {
 func extremes(list []Comparison) string {
 	byRatio := func(a, b Comparison) int { return cmp.Compare(a.Ratio, b.Ratio) }
 	least, greatest := slices.MinFunc(list, byRatio), slices.MaxFunc(list, byRatio)
-	levels := distinctOf(list, func(c Comparison) int { return c.Concurrency })
+	levels := distinct(list, func(c Comparison) int { return c.Concurrency })
 	say := func(c Comparison) string {
 		return fmt.Sprintf("%s, %s%s", c.Candidate, ofServers(c.Metric).changed(c.Effect), atLevels(c.Comparison, levels))
 	}
@@ -176,11 +166,11 @@ func meaning(all, decided []Comparison) string {
 	if len(decided) == 0 {
 		return ""
 	}
-	candidates := distinctOf(all, func(c Comparison) string { return c.Candidate })
+	candidates := distinct(all, func(c Comparison) string { return c.Candidate })
 	if len(candidates) > 1 {
 		return theBest(len(candidates)+1, decided)
 	}
-	winners := distinctOf(slices.DeleteFunc(slices.Clone(decided), func(c Comparison) bool { return c.Verdict == stat.Equivalent }), winner)
+	winners := distinct(slices.DeleteFunc(slices.Clone(decided), func(c Comparison) bool { return c.Verdict == stat.Equivalent }), winner)
 	switch len(winners) {
 	case 0:
 		return fmt.Sprintf("Either will do: any difference is within %s.", unit.Percent(decided[0].Margin))
@@ -209,7 +199,7 @@ func gain(c Comparison) float64 {
 // theBest names the best of several variants, as far as they clearly differ.
 func theBest(variants int, decided []Comparison) string {
 	best := slices.MaxFunc(decided, func(a, b Comparison) int { return cmp.Compare(gain(a), gain(b)) })
-	among := distinctOf(decided, func(c Comparison) string { return c.Candidate })
+	among := distinct(decided, func(c Comparison) string { return c.Candidate })
 	of := strconv.Itoa(variants)
 	if len(among)+1 < variants {
 		of = fmt.Sprintf("the %d that clearly differ", len(among)+1)

@@ -223,12 +223,9 @@ func summary(list []Comparison) (first, trust string) {
 
 // refusals has INVALID with the codes of all that are.
 func refusals(list []Comparison) string {
-	var all []trial.Comparison
-	for _, c := range list {
-		all = append(all, c.Comparison)
-	}
-	if codes := codesOf(all); len(codes) > 0 {
-		return fmt.Sprintf("INVALID (%s)", strings.Join(codes, ", "))
+	because := slices.DeleteFunc(ofVerdict(list, stat.Invalid), func(c Comparison) bool { return c.Reason == nil })
+	if len(because) > 0 {
+		return fmt.Sprintf("INVALID (%s)", strings.Join(distinct(because, codeOf), ", "))
 	}
 	return string(stat.Invalid)
 }
@@ -342,7 +339,7 @@ func (d *Document) toTheLimit(list []Comparison) bool {
 // compareCare are the warnings of what was compared, each code once.
 func (d *Document) compareCare() *findings {
 	list := d.primary()
-	care := &findings{places: 1 + len(distinctOf(list, func(c Comparison) string { return c.Candidate }))}
+	care := &findings{places: 1 + len(distinct(list, func(c Comparison) string { return c.Candidate }))}
 	meant, differ := d.toTheLimit(list), !slices.ContainsFunc(list, func(c Comparison) bool { return !c.Reason.Is(finding.AnswersDiffer) })
 	add := func(w finding.Warning, where string) {
 		if meant && w.Is(finding.ServerBusy) || differ && !tells(w) {

@@ -50,24 +50,11 @@ type entrant struct {
 func (e entrant) name() string { return strings.TrimSpace(e.design + " " + e.with) }
 
 func (c contest) fields() []string {
-	var list []string
-	for _, e := range c.entrants {
-		if !slices.Contains(list, e.field) {
-			list = append(list, e.field)
-		}
-	}
-	return list
+	return distinct(c.entrants, func(e entrant) string { return e.field })
 }
 
 func (c contest) levels() []int {
-	var list []int
-	for _, e := range c.entrants {
-		if !slices.Contains(list, e.level) {
-			list = append(list, e.level)
-		}
-	}
-	slices.Sort(list)
-	return list
+	return slices.Sorted(slices.Values(distinct(c.entrants, func(e entrant) int { return e.level })))
 }
 
 // ranked are those of a field at a level, the fastest first.
@@ -103,20 +90,12 @@ func (c contest) screen(d *Document) *screen {
 	}
 	s := &screen{care: new(findings), hidden: len(d.Notes), mood: good}
 	s.first = c.answer()
-	var doubts []string
-	count := 0
-	for _, e := range c.entrants {
-		if e.doubt == nil {
-			continue
-		}
-		if count++; !slices.Contains(doubts, e.doubt.Code) {
-			doubts = append(doubts, e.doubt.Code)
-		}
-	}
+	refused := slices.DeleteFunc(slices.Clone(c.entrants), func(e entrant) bool { return e.doubt == nil })
+	doubts := distinct(refused, func(e entrant) string { return e.doubt.Code })
 	s.trust = fmt.Sprintf("Ignore differences below %.0f%%: each design ran for %s, in random order, with no confidence interval", 100*alike, d.eachMeasured())
-	if count > 0 {
-		s.mood, s.first = doubted, "Not "+either(count < len(c.entrants), "all ", "")+"valid: "+strings.ToLower(s.first[:1])+s.first[1:]
-		s.trust = fmt.Sprintf("INVALID (%s): %d of %d results, marked !", strings.Join(doubts, ", "), count, len(c.entrants))
+	if len(refused) > 0 {
+		s.mood, s.first = doubted, "Not "+either(len(refused) < len(c.entrants), "all ", "")+"valid: "+strings.ToLower(s.first[:1])+s.first[1:]
+		s.trust = fmt.Sprintf("INVALID (%s): %d of %d results, marked !", strings.Join(doubts, ", "), len(refused), len(c.entrants))
 	}
 	for _, r := range d.Results {
 		for _, w := range r.Remarks() {
@@ -125,7 +104,7 @@ func (c contest) screen(d *Document) *screen {
 			}
 		}
 	}
-	if s.next = cmp.Or(c.next(), Step{AllDesigns, "contend " + d.Command}); count > 0 {
+	if s.next = cmp.Or(c.next(), Step{AllDesigns, "contend " + d.Command}); len(refused) > 0 {
 		s.next = d.afterDoubt(doubts[0])
 	}
 	c.tables(s, mostOfContest)

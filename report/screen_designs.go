@@ -96,8 +96,6 @@ func piped(r Result) entrant {
 	return e
 }
 
-// inThree is a rate with three significant digits: 206,000/s.
-
 // insideScreen answers what the choice of a guard can change inside a server.
 func (d *Document) insideScreen(a Analysis) *screen {
 	s := &screen{care: new(findings), hidden: len(d.Notes), mood: good, first: a.Answer,

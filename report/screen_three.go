@@ -12,7 +12,7 @@ import (
 func ahead(list, decided []Comparison) string {
 	level := func(c Comparison) string { return c.Baseline + at(c.Comparison) + string(c.Metric) }
 	kind := list[0].Metric.Kind().Verdict()
-	if len(list) < 2 || len(decided) < len(list) || len(distinctOf(list, level)) > 1 || kind == stat.Amount ||
+	if len(list) < 2 || len(decided) < len(list) || len(distinct(list, level)) > 1 || kind == stat.Amount ||
 		slices.ContainsFunc(list, func(c Comparison) bool { return !c.Bounded() }) {
 		return ""
 	}
@@ -39,7 +39,7 @@ func ahead(list, decided []Comparison) string {
 func withValues(t table, list []Comparison) table {
 	name := func(c Comparison) string { return c.Candidate }
 	against := func(c Comparison) string { return c.Baseline + string(c.Metric) }
-	if len(distinctOf(list, name)) < 2 || len(distinctOf(list, against)) > 1 {
+	if len(distinct(list, name)) < 2 || len(distinct(list, against)) > 1 {
 		return t
 	}
 	with := table{columns: slices.Insert(t.columns, 2, list[0].Metric.ShortWords())}

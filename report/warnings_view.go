@@ -66,13 +66,7 @@ func (f *findings) line(w located) string {
 
 // write lists the findings by code.
 func (f *findings) write(v *view) {
-	var codes []string
-	for _, w := range f.list {
-		if !slices.Contains(codes, w.Code) {
-			codes = append(codes, w.Code)
-		}
-	}
-	for _, code := range codes {
+	for _, code := range distinct(f.list, func(w located) string { return w.Code }) {
 		for _, w := range f.list {
 			switch {
 			case w.Code != code:
