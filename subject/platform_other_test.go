@@ -24,3 +24,9 @@ func standIn([]string) {}
 func forward([]string) {}
 
 func headless([]string) {}
+
+func rob([]string) {}
+
+func robbed([]string) {}
+
+func daemon([]string) {}

@@ -14,7 +14,7 @@ import (
 // intruder returns who listens at an address of the subject in its place, and whether that program is older; nil: nobody
 // is seen to. A name for an address, which only a command has that insists on it, is not looked up.
 func (s *Subject) intruder() (found error, older bool) {
-	all, _ := readSockets(parseFirst) // without these nothing is known
+	all, _ := listeners() // without these nothing is known
 	for _, addr := range s.addrs {
 		at, _ := netip.ParseAddrPort(addr)
 		there := reached(all, at)

@@ -6,10 +6,13 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"contend/internal/testenv"
 )
@@ -97,4 +100,36 @@ func TestDaemonListens(t *testing.T) {
 		t.Errorf("it listens itself, at %v", places)
 	}
 	get(t, "http://"+s.Addr("")+"/env")
+}
+
+// The kernel tells of the same sockets as its tables do.
+func TestListeners(t *testing.T) {
+	var own []string
+	for _, at := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::1]:0", "[::]:0", "127.9.8.7:0"} {
+		if l, err := net.Listen("tcp", at); err == nil { // else there is no IPv6
+			defer l.Close()
+			own = append(own, must(netip.ParseAddrPort(l.Addr().String())).String())
+		}
+	}
+	chosen := func(all []socket, err error) (found []string) {
+		testenv.Must(t, err)
+		for _, s := range all {
+			if slices.Contains(own, s.local.String()) {
+				found = append(found, fmt.Sprint(s))
+			}
+		}
+		slices.Sort(found)
+		return found
+	}
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	if err != nil {
+		testenv.Hardware(t, err)
+	}
+	defer unix.Close(fd)
+	four, err := diagnosed(fd, unix.AF_INET, nil)
+	testenv.Must(t, err)
+	got, want := chosen(diagnosed(fd, unix.AF_INET6, four)), chosen(readSockets(parseSockets))
+	if len(got) != len(own) || !slices.Equal(got, want) {
+		t.Errorf("%v, in the tables %v; want those at %v", got, want, own)
+	}
 }
