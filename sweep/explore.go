@@ -54,30 +54,22 @@ func (d Design) Explore(think time.Duration, measure func(level int) (float64, b
 func nextDoubled(seen []usl.Point, limit int) int {
 	last := len(seen) - 1
 	highest := int(seen[last].N)
-	best := best(seen).X
+	most := best(seen).X
 	switch {
 	case highest >= limit:
 		return 0
 	case last+1 < minLevels:
-	case seen[last].X < fallen*best && seen[last-1].X < best:
+	case seen[last].X < fallen*most && seen[last-1].X < most:
 		return 0
-	case best <= flat*bestOf(seen[:last-2]):
+	case most <= flat*best(seen[:last-2]).X:
 		return 0
 	}
 	return min(2*highest, limit)
 }
 
 func best(points []usl.Point) usl.Point {
-	most := points[0]
-	for _, p := range points {
-		if p.X > most.X {
-			most = p
-		}
-	}
-	return most
+	return slices.MaxFunc(points, func(a, b usl.Point) int { return cmp.Compare(a.X, b.X) })
 }
-
-func bestOf(points []usl.Point) float64 { return best(points).X }
 
 // aroundBest returns the levels to measure where throughput decides: 1, the region in which the levels
 // seen came near the best, with one level more on either side, and between 1 and the

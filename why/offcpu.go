@@ -2,6 +2,7 @@ package why
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"contend/internal/perf"
@@ -60,17 +61,11 @@ func (e *Explanation) compareCounts(pairs []pair, confidence float64) {
 	least := mattersShare * max(e.CPU.BaselineValue, e.CPU.CandidateValue)
 	differ := len(e.Rows) > 0 || e.Wait.Excludes0()
 	for _, c := range counts {
-		before, differences := make([]float64, len(pairs)), make([]float64, len(pairs))
-		seen := false
-		for i, p := range pairs {
-			perOp := func(p Profile) float64 { return ratio(float64(c.of(p.OffCPU)), float64(p.Operations)) }
-			before[i], differences[i] = perOp(p[0]), perOp(p[1])-perOp(p[0])
-			seen = seen || before[i] != 0 || differences[i] != 0
-		}
-		if !seen {
+		perOp := func(p Profile) float64 { return ratio(float64(c.of(p.OffCPU)), float64(p.Operations)) }
+		if !slices.ContainsFunc(pairs, func(p pair) bool { return perOp(p[0]) != 0 || perOp(p[1]) != 0 }) {
 			continue
 		}
-		row := rowOf(c.name, before, differences, 1-(1-confidence)/float64(len(counts)))
+		row := compared(c.name, pairs, perOp, 1-(1-confidence)/float64(len(counts)))
 		e.Counts = append(e.Counts, Count{Row: row, Events: c.takes > 1, Matters: differ && row.Excludes0() && math.Abs(row.Value)*c.takes >= least})
 	}
 }

@@ -12,24 +12,9 @@ import (
 // rows compares what of reads from each profile, where it is enough of the whole to be looked
 // at; as many rows as the rounds can tell apart together, the largest first.
 func rows(pairs []pair, of func(Profile) map[string]float64, all func(Profile) float64, confidence float64) []Row {
-	sides := make([][2]map[string]float64, len(pairs))
-	var whole [2]float64
-	sums := map[string]*[2]float64{}
-	for i, p := range pairs {
-		for side := range p {
-			sides[i][side] = of(p[side])
-			whole[side] += all(p[side])
-			for name, value := range sides[i][side] {
-				if sums[name] == nil {
-					sums[name] = new([2]float64)
-				}
-				sums[name][side] += value
-			}
-		}
-	}
-	share := func(name string) float64 { return max(ratio(sums[name][0], whole[0]), ratio(sums[name][1], whole[1])) }
-	names := slices.SortedFunc(maps.Keys(sums), func(a, b string) int { return cmp.Or(cmp.Compare(share(b), share(a)), cmp.Compare(a, b)) })
-	names = slices.DeleteFunc(names, func(name string) bool { return share(name) < rowShare })
+	t := timesOf(pairs, of, all)
+	names := slices.SortedFunc(maps.Keys(t.sums), func(a, b string) int { return cmp.Or(cmp.Compare(t.share(b), t.share(a)), cmp.Compare(a, b)) })
+	names = slices.DeleteFunc(names, func(name string) bool { return t.share(name) < rowShare })
 	// The least p-value that n rounds can show is 2/2ⁿ. More rows than this would each have a smaller share of the level.
 	most := int(math.Ldexp(1-confidence, len(pairs)-1))
 	names = names[:min(len(names), max(1, most))]
@@ -38,8 +23,8 @@ func rows(pairs []pair, of func(Profile) map[string]float64, all func(Profile) f
 	for n, name := range names {
 		differences, before := make([]float64, len(pairs)), make([]float64, len(pairs))
 		for i := range pairs {
-			before[i] = sides[i][0][name]
-			differences[i] = sides[i][1][name] - before[i]
+			before[i] = t.of[i][0][name]
+			differences[i] = t.of[i][1][name] - before[i]
 		}
 		list[n] = rowOf(name, before, differences, 1-level)
 	}

@@ -45,7 +45,7 @@ func controlOf(pairs []pair) control {
 		return times
 	}
 	for look := range 3 {
-		times := timesOf(c, shared)
+		times := timesOf(pairs, shared, Profile.used)
 		if !c.take(times) {
 			return c
 		}
@@ -61,7 +61,7 @@ func controlOf(pairs []pair) control {
 			differs[keys[i]] = differs[keys[i]] || s.P < unlikely
 		}
 	}
-	c.take(timesOf(c, shared))
+	c.take(timesOf(pairs, shared, Profile.used))
 	return c
 }
 
@@ -104,19 +104,19 @@ func (c *control) scale(by float64) {
 	}
 }
 
-// times are the CPU times of each pair and side by what they were spent on, in ns.
+// times are those of each pair and side by what they were spent on, such as CPU times in ns, and of the whole.
 type times[K comparable] struct {
 	of   [][2]map[K]float64
 	sums map[K]*[2]float64
 	all  [2]float64
 }
 
-func timesOf[K comparable](c control, of func(Profile) map[K]float64) times[K] {
-	t := times[K]{of: make([][2]map[K]float64, len(c.pairs)), sums: map[K]*[2]float64{}}
-	for i, p := range c.pairs {
+func timesOf[K comparable](pairs []pair, of func(Profile) map[K]float64, all func(Profile) float64) times[K] {
+	t := times[K]{of: make([][2]map[K]float64, len(pairs)), sums: map[K]*[2]float64{}}
+	for i, p := range pairs {
 		for side := range p {
 			t.of[i][side] = of(p[side])
-			t.all[side] += float64(p[side].CPU)
+			t.all[side] += all(p[side])
 			for key, ns := range t.of[i][side] {
 				if t.sums[key] == nil {
 					t.sums[key] = new([2]float64)
@@ -128,7 +128,7 @@ func timesOf[K comparable](c control, of func(Profile) map[K]float64) times[K] {
 	return t
 }
 
-// share is the largest that something has of the CPU time of an arm.
+// share is the largest that something has of the whole of an arm.
 func (t times[K]) share(key K) float64 {
 	return max(ratio(t.sums[key][0], t.all[0]), ratio(t.sums[key][1], t.all[1]))
 }
@@ -204,7 +204,7 @@ func (c control) sampled(of func(Profile) map[string]float64, least, confidence 
 
 // sampledWith is sampled, but rows that are likely to differ, by something else than their times, share a level of their own.
 func (c control) sampledWith(of func(Profile) map[string]float64, least, confidence float64, likely []string, theirs float64) []Row {
-	t := timesOf(c, of)
+	t := timesOf(c.pairs, of, Profile.used)
 	names := t.largest(least)
 	counts := t.counts(c, names)
 	are := func(name string) bool { return slices.Contains(likely, name) }

@@ -45,7 +45,7 @@ func (e *Explanation) longer(pairs []pair, confidence float64) stat.Shift {
 	if e.Wait.Excludes0() {
 		return e.Wait.Shift
 	}
-	return figure(pairs, func(p Profile) time.Duration { return p.Response }, confidence).Shift
+	return compared("", pairs, Profile.response, confidence).Shift
 }
 
 // traced says where goroutines wait, in the rounds in which both arms were traced: in the arm that takes longer,

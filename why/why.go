@@ -194,7 +194,7 @@ func Explain(profiles []Profile, baseline, candidate string, concurrency int, co
 	if len(pairs) < LeastRounds {
 		return e, false
 	}
-	e.CPU = figure(pairs, func(p Profile) time.Duration { return p.CPU }, confidence)
+	e.CPU = compared("", pairs, Profile.cpu, confidence)
 	fifth := (1 - confidence) / certainty / 5
 	e.Wait = waits(pairs, 1-fifth)
 	if e.Wait.Excludes0() {
@@ -269,6 +269,7 @@ func (p Profile) Whole() bool {
 
 func (p Profile) perOp(t time.Duration) float64 { return float64(t) / float64(p.Operations) }
 
+func (p Profile) used() float64     { return float64(p.CPU) }
 func (p Profile) cpu() float64      { return p.perOp(p.CPU) }
 func (p Profile) response() float64 { return p.perOp(p.Response) }
 
@@ -331,11 +332,6 @@ func shares(pairs []pair, kind work.Kind) [2]float64 {
 		}
 	}
 	return [2]float64{ratio(taken[0], all[0]), ratio(taken[1], all[1])}
-}
-
-// figure compares a single figure of the profiles, per operation.
-func figure(pairs []pair, of func(Profile) time.Duration, confidence float64) Row {
-	return compared("", pairs, func(p Profile) float64 { return p.perOp(of(p)) }, confidence)
 }
 
 // waits compares the response times that CPU time does not explain.
