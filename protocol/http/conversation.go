@@ -79,23 +79,15 @@ func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error)
 		return out, c.parser.unasked(in)
 	}
 	waited := !c.parser.begun
-	used, err := c.parser.feed(in)
+	used, err := c.parser.receive(in)
 	c.in += int64(used)
 	if waited && c.parser.begun {
 		slots.FirstByte(0)
 	}
-	if err == nil && used < len(in) {
-		err = c.parser.follow(in[used:])
-	}
-	switch {
-	case err != nil && c.parser.leftover():
-		return out, &loop.Leftover{Err: err}
-	case err != nil:
-		return out, err
-	case c.parser.done():
+	if err == nil && c.parser.done() {
 		c.end(slots)
 	}
-	return out, nil
+	return out, err
 }
 
 // closed ends an answer that lasts until the connection ends.

@@ -8,8 +8,6 @@ import (
 	"strconv"
 
 	"golang.org/x/net/http/httpguts"
-
-	"contend/loop"
 )
 
 // An Exchange is one request and answer of HTTP/1.1 after another on a connection, without I/O, for
@@ -70,14 +68,8 @@ func (e *Exchange) Receive(in []byte) (done bool, err error) {
 		}
 		return true, nil
 	}
-	used, err := e.parser.feed(in)
+	used, err := e.parser.receive(in)
 	e.in += int64(used)
-	switch {
-	case err == nil && used < len(in):
-		err = e.parser.follow(in[used:])
-	case err != nil && e.parser.leftover():
-		err = &loop.Leftover{Err: err}
-	}
 	return err == nil && e.parser.done(), err
 }
 

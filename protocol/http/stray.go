@@ -1,6 +1,22 @@
 package http
 
-import "bytes"
+import (
+	"bytes"
+
+	"contend/loop"
+)
+
+// receive feeds a piece of an answer, and judges what follows it. The error is a *loop.Leftover where the answer before may
+// explain it.
+func (p *parser) receive(in []byte) (used int, err error) {
+	if used, err = p.feed(in); err == nil && used < len(in) {
+		err = p.follow(in[used:])
+	}
+	if err != nil && p.leftover() {
+		err = &loop.Leftover{Err: err}
+	}
+	return used, err
+}
 
 // skipBreaks skips line breaks before an answer, up to the limit p.lines, and returns how
 // many bytes these are.

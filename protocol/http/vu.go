@@ -176,14 +176,9 @@ func (v *vu) exchange(ctx context.Context) (load.Outcome, error) {
 	v.began = time.Since(v.epoch)
 	in := int64(0)
 	for {
-		used, perr := v.parser.feed(v.buf[:n])
+		used, perr := v.parser.receive(v.buf[:n])
 		in += int64(used)
-		if perr == nil && used < n {
-			perr = v.parser.follow(v.buf[used:n])
-		}
 		switch {
-		case perr != nil && v.parser.leftover():
-			return v.fail(ctx, &loop.Leftover{Err: perr})
 		case perr != nil:
 			return v.fail(ctx, perr)
 		case v.parser.done():
