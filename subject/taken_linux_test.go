@@ -50,13 +50,19 @@ func robbed(args []string) {
 	serve([]string{addr})
 }
 
-// daemon has a process outside of its tree serve at args[0].
+// daemon has a process serve at args[0] once it is outside of its tree: without args[2], its parent.
 func daemon(args []string) {
-	if len(args) == 1 {
+	switch len(args) {
+	case 1:
 		must(0, relative("daemon", args[0], "parent").Run())
 		hang()
+	case 3:
+		for args[2] == fmt.Sprint(os.Getppid()) {
+			time.Sleep(pollEvery)
+		}
+		serve(args[:1])
 	}
-	child := relative("serve", args[0])
+	child := relative("daemon", args[0], "child", fmt.Sprint(os.Getpid()))
 	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	must(0, child.Start())
 	fmt.Println("pids", child.Process.Pid)
