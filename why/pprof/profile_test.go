@@ -76,7 +76,7 @@ func TestProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cpu, err := ReadCPU(body); err != nil || cpu.Length < time.Second {
+	if cpu, err := ReadCPU(body); err != nil || cpu.Length < time.Second/2 { // less than the second by how late its writer began
 		t.Errorf("%+v, %v", cpu, err)
 	}
 }
