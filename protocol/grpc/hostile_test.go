@@ -109,6 +109,7 @@ func protocol() wiretest.Protocol {
 		Asked:   wiretest.AskedOverHTTP2,
 		Answers: []string{wiretest.Frames(func(s wiretest.Stream) { peer{s}.right() })},
 		Foreign: []errkind.Kind{errkind.Protocol},
+		Resets:  []errkind.Kind{errkind.Reset, errkind.Closed}, // grpc-go also writes, and the kernel tells of a reset once: what reads next finds the end
 		Wants: map[string][]errkind.Kind{
 			"speaks a frame of HTTP2": nil,
 			"endless pings":           nil,              // grpc-go answers each
