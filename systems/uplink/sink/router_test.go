@@ -25,7 +25,8 @@ type fakeRouter struct {
 	t         *testing.T
 	challenge func(n int, mic uint32) []uint32 // of message n
 	// cut closes the connection when that many messages were sent, once.
-	cut int
+	cut  int
+	lost bool // it was closed, and what it had is not given back yet: the next one waits, so that all stays in order
 	// between is called before each message, with its number.
 	between func(conn net.Conn, n int)
 
@@ -171,15 +172,24 @@ func (r *fakeRouter) serve(conn net.Conn) {
 		if ws.WriteFrame(conn, ws.NewTextFrame(message.AppendUpstream(nil, &o.up))) != nil {
 			break
 		}
-		if r.cut > 0 && n+1 >= r.cut {
-			r.cut = 0
-			conn.Close()
+		if r.cuts(n + 1) {
 			break
 		}
 	}
 	conn.Close()
 	<-gone
 	r.giveBack(mine)
+}
+
+// cuts reports whether a connection ends after so many messages, as one does.
+func (r *fakeRouter) cuts(sent int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cut == 0 || sent < r.cut {
+		return false
+	}
+	r.cut, r.lost = 0, true
+	return true
 }
 
 // take waits for a message to send.
@@ -195,7 +205,7 @@ func (r *fakeRouter) take(gone <-chan struct{}) (offered, bool) {
 		if r.open == nil {
 			return offered{}, false
 		}
-		if len(r.waiting) > 0 {
+		if len(r.waiting) > 0 && !r.lost {
 			o := r.waiting[0]
 			r.waiting = r.waiting[1:]
 			r.open[o.up.Transaction] = o
@@ -216,7 +226,7 @@ func (r *fakeRouter) giveBack(mine []offered) {
 			again = append(again, o)
 		}
 	}
-	r.waiting = append(again, r.waiting...)
+	r.waiting, r.lost = append(again, r.waiting...), false
 	r.changed.Broadcast()
 }
 
