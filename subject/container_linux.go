@@ -181,7 +181,7 @@ type party struct {
 // gather returns the party: the processes of the container, or the tree of root.
 func gather(root int, c *container) (party, error) {
 	if c == nil {
-		members, err := membersOf(root)
+		members, err := tree(root)
 		for _, p := range members {
 			if slices.Contains(clients, strings.TrimSuffix(p.Comm, "-compose")) {
 				return party{}, fmt.Errorf("%s, process %d, is only the client of a container: this command is to begin with %s run", p.Comm, p.PID, p.Comm)

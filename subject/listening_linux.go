@@ -26,8 +26,8 @@ func listening(ctx context.Context, addr string) (*Foreign, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, choose := range readings {
-		all, err := readSockets(choose)
+	for _, read := range readings {
+		all, err := read()
 		if err != nil {
 			return nil, err
 		}
@@ -203,14 +203,14 @@ func reached(all []socket, address netip.AddrPort) (found []socket) {
 	return found
 }
 
-// readings are how the kernel's list of sockets is read one after another while it shows none: it can miss one while
+// readings are how those that listen are looked for one after another while none is found: the kernel can miss one while
 // others come and go.
-var readings = []func(io.Reader) ([]socket, error){parseFirst, parseFirst, parseSockets}
+var readings = []func() ([]socket, error){listeners, listeners, func() ([]socket, error) { return readSockets(parseSockets) }}
 
 // heard reports whether anybody listens at an address, also if that is unknown.
 func heard(at netip.AddrPort) bool {
-	for _, choose := range readings {
-		if all, err := readSockets(choose); err != nil || len(reached(all, at)) > 0 {
+	for _, read := range readings {
+		if all, err := read(); err != nil || len(reached(all, at)) > 0 {
 			return true
 		}
 	}
@@ -221,8 +221,8 @@ func heard(at netip.AddrPort) bool {
 // address reaches one of them.
 func (s *Subject) listens(address netip.AddrPort) (places []netip.AddrPort, there bool) {
 	var own []socket
-	for _, choose := range readings {
-		if own = s.sockets(choose); len(own) > 0 {
+	for _, read := range readings {
+		if own = s.sockets(read); len(own) > 0 {
 			break
 		}
 	}
@@ -232,26 +232,25 @@ func (s *Subject) listens(address netip.AddrPort) (places []netip.AddrPort, ther
 	return places, len(reached(own, address)) > 0
 }
 
-// sockets are those of the tree among what is chosen.
-func (s *Subject) sockets(choose func(table io.Reader) ([]socket, error)) []socket {
+// sockets are those of the tree among what is read.
+func (s *Subject) sockets(read func() ([]socket, error)) []socket {
 	members, _ := tree(s.PID())
 	var own []string
 	for _, p := range members {
 		own = append(own, openSockets(p.PID)...)
 	}
 	if own == nil {
-		return nil // the tables cost a millisecond or more
+		return nil // tables cost a millisecond or more
 	}
-	all, _ := readSockets(choose) // without these nothing is known
+	all, _ := read() // without these nothing is known
 	return slices.DeleteFunc(all, func(one socket) bool { return !slices.Contains(own, one.name()) })
 }
 
 // peers says where processes of the tree have connections, or wait for them.
 func (s *Subject) peers() (sentences []string) {
 	for _, of := range []struct{ state, does string }{{connecting, "it waits for a connection to "}, {connected, "it has a connection to "}} {
-		for _, one := range s.sockets(func(table io.Reader) ([]socket, error) {
-			return parseEnds(table, remoteAddress, of.state, false)
-		}) {
+		ends := func(table io.Reader) ([]socket, error) { return parseEnds(table, remoteAddress, of.state, false) }
+		for _, one := range s.sockets(func() ([]socket, error) { return readSockets(ends) }) {
 			sentences = append(sentences, of.does+one.local.String())
 		}
 	}

@@ -10,26 +10,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// membersOf is tree without reading about processes that are not in it: each sample asks for it, and a machine may run hundreds
-// of others.
-func membersOf(root int) ([]procfs.ProcStat, error) {
+// tree returns the living and the zombies among root, its session, its group
+// and all descendants of these.
+func tree(root int) ([]procfs.ProcStat, error) {
 	all, err := procfs.AllProcs()
 	if err != nil {
 		return nil, err
 	}
 	first := []int{root}
 	for _, p := range all {
-		if session, err := unix.Getsid(p.PID); err == nil && session == root {
+		if session, err := unix.Getsid(p.PID); err == nil && session == root { // a group is of one session
 			first = append(first, p.PID)
 		}
 	}
-	if members, err := withDescendants(first); err == nil {
-		return members, nil
-	}
-	return tree(root)
+	return descentFrom(first, func(p procfs.ProcStat) bool {
+		return p.PID == root || p.Session == root || p.PGRP == root
+	})
 }
 
-// members are the processes that listen and their descendants, found in the same way.
+// members are the processes that listen and their descendants.
 func (f *Foreign) members() ([]procfs.ProcStat, error) {
 	var first []int
 	for _, one := range f.listening {
@@ -37,10 +36,16 @@ func (f *Foreign) members() ([]procfs.ProcStat, error) {
 			first = append(first, one.pid)
 		}
 	}
+	return descentFrom(first, f.includes)
+}
+
+// descentFrom is descent, where the first are known, without reading about processes that are not in it: each sample asks for
+// it, and a machine may run hundreds of others.
+func descentFrom(first []int, chosen func(procfs.ProcStat) bool) ([]procfs.ProcStat, error) {
 	if members, err := withDescendants(first); err == nil {
 		return members, nil
 	}
-	return descent(f.includes)
+	return descent(chosen)
 }
 
 // withDescendants is descent by the lists of children that the kernel has of each thread. The error is that there are none

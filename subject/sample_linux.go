@@ -21,17 +21,9 @@ import (
 // architecture that Go supports (Linux, include/uapi/asm-generic/param.h).
 const userTick = 10 * time.Millisecond
 
-// tree returns the living and the zombies among root, its session, its group
-// and all descendants of these.
-func tree(root int) ([]procfs.ProcStat, error) {
-	return descent(func(p procfs.ProcStat) bool {
-		return p.PID == root || p.Session == root || p.PGRP == root
-	})
-}
-
 // descent returns the living and the zombies among chosen processes and all
 // their descendants, but not this process and its own. It reads about every process, which
-// needs no kernel option; samples have membersOf.
+// needs no kernel option; descentFrom is faster.
 func descent(chosen func(procfs.ProcStat) bool) ([]procfs.ProcStat, error) {
 	rest, err := processes()
 	if err != nil {

@@ -61,8 +61,8 @@ func TestSampleFamily(t *testing.T) {
 	if len(members) != 3 {
 		t.Errorf("%d processes, want 3", len(members))
 	}
-	if found := must(withDescendants([]int{s.PID()})); !slices.Equal(pidsOf(found), pidsOf(members)) {
-		t.Errorf("by parents %+v, by children %+v", members, found)
+	if found := must(descent(func(p procfs.ProcStat) bool { return p.Session == s.PID() })); !slices.Equal(pidsOf(found), pidsOf(members)) {
+		t.Errorf("by children %+v, by parents %+v", members, found)
 	}
 	var waitedFor time.Duration
 	for _, p := range members {
@@ -92,7 +92,7 @@ func TestSampleManyChildren(t *testing.T) {
 	if _, err := withDescendants([]int{s.PID()}); err != errChildren {
 		t.Errorf("error %v", err)
 	}
-	if got := must(membersOf(s.PID())); len(got) != 1+children {
+	if got := must(tree(s.PID())); len(got) != 1+children {
 		t.Errorf("%d members, want %d", len(got), 1+children)
 	}
 }

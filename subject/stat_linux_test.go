@@ -57,9 +57,9 @@ func BenchmarkProcesses(b *testing.B) {
 	}
 }
 
-func BenchmarkMembers(b *testing.B) {
+func BenchmarkTree(b *testing.B) {
 	for b.Loop() {
-		if _, err := membersOf(os.Getppid()); err != nil {
+		if _, err := tree(os.Getppid()); err != nil {
 			b.Fatal(err)
 		}
 	}

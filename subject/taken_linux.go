@@ -40,7 +40,7 @@ func (s *Subject) holds(sockets []socket) bool {
 	if has(s.PID()) { // as most servers do; to look for the rest of the tree takes longer
 		return true
 	}
-	members, err := membersOf(s.PID())
+	members, err := tree(s.PID())
 	return err != nil || slices.ContainsFunc(members, func(p procfs.ProcStat) bool { return has(p.PID) || !isZombie(p) && sealed(p.PID) })
 }
 

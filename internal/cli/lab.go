@@ -106,8 +106,8 @@ func (l *lab) files(args []string) ([]*experiment.File, error) {
 	var files []*experiment.File
 	var errs []error
 	for _, arg := range args {
-		if slices.Contains(experiment.EmbeddedIDs(), arg) {
-			files = append(files, experiment.Embedded(arg)...)
+		if embedded := experiment.Embedded(arg); embedded != nil {
+			files = append(files, embedded...)
 			continue
 		}
 		f, err := l.readExperiment(arg)
