@@ -116,8 +116,10 @@ func (s *session) open(ctx context.Context, w *worker, from string, o *opening) 
 	if err != nil {
 		return err
 	}
-	if s.folder, err = os.MkdirTemp("", "contend-worker-"); err != nil {
-		return err
+	if len(all.Files) > 0 {
+		if s.folder, err = os.MkdirTemp("", "contend-worker-"); err != nil {
+			return err
+		}
 	}
 	target, err := all.unpack(s.folder)
 	if err != nil {

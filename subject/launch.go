@@ -67,11 +67,9 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 	if err := cfg.writeFiles(addrs); err != nil {
 		return nil, err
 	}
-	var handover *rebind.Handover
-	if cfg.moves() {
-		if handover, err = rebind.NewHandover(); err != nil {
-			return nil, err
-		}
+	handover, err := cfg.handover()
+	if err != nil {
+		return nil, err
 	}
 	cmd := command(cfg, addrs)
 	s := &Subject{
@@ -83,6 +81,7 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 		cmd:         cmd,
 		container:   containerOf(cmd),
 		onlyPORT:    onlyPORT,
+		named:       cfg.Named,
 		insists:     cfg.insists() != "",
 		handover:    handover,
 		unmoved:     make(chan error, 1),
@@ -118,6 +117,14 @@ func (s *Subject) probes(cfg Config, watch *lineWatch) []probe {
 
 // moves reports whether what the subject binds is moved. A container's binds are its daemon's.
 func (cfg Config) moves() bool { return len(cfg.Rebind) > 0 && runAt(cfg.Command) == 0 }
+
+// handover takes over the listener of what the subject binds; nil: its binds stay as they are.
+func (cfg Config) handover() (*rebind.Handover, error) {
+	if !cfg.moves() {
+		return nil, nil
+	}
+	return rebind.NewHandover()
+}
 
 // notStarted adds to the error of a start which program is missing, if one is.
 func notStarted(err error) error {

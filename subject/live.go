@@ -50,6 +50,9 @@ func (s *Subject) live(launched chan<- error) {
 	if s.container != nil {
 		s.left = s.container.end()
 	}
+	if s.named {
+		s.removeMaps()
+	}
 	if s.left = errors.Join(s.left, s.ended()); s.left != nil {
 		s.left = fmt.Errorf("server %s: %w", s.name, s.left)
 	}

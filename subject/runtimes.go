@@ -1,6 +1,8 @@
 package subject
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,4 +26,12 @@ func named(argv []string) []string {
 		return argv
 	}
 	return slices.Insert(slices.Clone(argv), at+1, naming...)
+}
+
+// removeMaps removes what a runtime wrote because it was asked for names: of the first process, and of those that the last
+// Sample saw. The process has been reaped.
+func (s *Subject) removeMaps() {
+	for _, pid := range append(s.census.pids, s.PID()) {
+		_ = os.Remove(fmt.Sprintf("/tmp/perf-%d.map", pid)) // most have none
+	}
 }

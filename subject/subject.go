@@ -117,6 +117,7 @@ type Subject struct {
 	refusals    refusals
 	own         netip.Addr // that its binds are moved to
 	found       bool       // its address is where it was found; written before Start returns
+	named       bool       // its runtime writes which functions it runs
 
 	// mu is held to signal or sample the process, so that it is not reaped, and
 	// its number not given to a stranger, in between.
