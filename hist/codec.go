@@ -123,11 +123,11 @@ func (d document) percentiles() []int64 { return []int64{d.P50, d.P90, d.P95, d.
 
 // encode returns the base64 form of HdrHistogram's V2 compressed encoding.
 func (h *Histogram) encode() ([]byte, error) {
-	counted := hdrhistogram.New(1, int64(Highest), digits)
+	counted := hdrhistogram.NewPacked(1, int64(Highest), digits) // without the 270 kB of the buckets that have none
 	for lowest, n := range h.Bars() {
 		_ = counted.RecordValues(int64(lowest), n) // neither can be out of range
 	}
-	return counted.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	return counted.Encode()
 }
 
 // decode reads what encode wrote, or any other V2 histogram of at most 3
@@ -140,7 +140,7 @@ func decode(encoded string) (*Histogram, error) {
 	if err != nil {
 		return nil, err
 	}
-	bars := slices.DeleteFunc(decoded.Distribution(), func(b hdrhistogram.Bar) bool { return b.Count == 0 })
+	bars := barsOf(decoded)
 	h := new(Histogram)
 	if len(bars) > 0 {
 		h.cover(bucketOf(int64(middle(bars[0]))), bucketOf(int64(middle(bars[len(bars)-1]))))
@@ -152,6 +152,19 @@ func decode(encoded string) (*Histogram, error) {
 		h.min, h.max = lowestOf(bucketOf(h.min)), min(lowestOf(bucketOf(h.max)+1)-1, int64(Highest))
 	}
 	return h, nil
+}
+
+// barsOf returns the bars that are not empty. The library lists 33,000 to tell them, in 1 MB.
+func barsOf(d *hdrhistogram.Histogram) (bars []hdrhistogram.Bar) {
+	if d.LowestTrackableValue() != 1 || d.HighestTrackableValue() != int64(Highest) || d.SignificantFigures() != digits {
+		return slices.DeleteFunc(d.Distribution(), func(b hdrhistogram.Bar) bool { return b.Count == 0 })
+	}
+	for bucket, n := range d.Export().Counts { // its order is that of a Histogram
+		if n > 0 {
+			bars = append(bars, hdrhistogram.Bar{Count: n, From: lowestOf(bucket), To: lowestOf(bucket+1) - 1})
+		}
+	}
+	return bars
 }
 
 // middle returns the middle of a bar; the last one may reach beyond Highest.

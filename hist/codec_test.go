@@ -58,7 +58,10 @@ func TestJSONIsReadByTheReferenceDecoder(t *testing.T) {
 	testenv.Must(t, json.Unmarshal(data, &doc))
 	decoded, err := hdrhistogram.Decode([]byte(doc.HDR))
 	if err != nil || decoded.TotalCount() != 4 || decoded.Min() != 100 {
-		t.Errorf("%v, %v", decoded, err)
+		t.Fatalf("%v, %v", decoded, err)
+	}
+	if again, err := decoded.Encode(hdrhistogram.V2CompressedEncodingCookieBase); err != nil || string(again) != doc.HDR {
+		t.Errorf("%s, %v; the reference encoder writes %s", doc.HDR, err, again)
 	}
 }
 
