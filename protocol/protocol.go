@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"contend/load"
 	"contend/protocol/grpc"
@@ -113,18 +114,22 @@ func Protocols() []string {
 }
 
 // ProtocolOf returns the protocol that alone knows a setting, "" where several do.
-func ProtocolOf(s setting.Setting) string {
-	var known []string
+func ProtocolOf(s setting.Setting) string { return protocolOf()[s.Path] }
+
+// protocolOf has the protocols by the paths of settings: a start asks for that of each flag.
+var protocolOf = sync.OnceValue(func() map[string]string {
+	known := map[string]string{}
 	for _, f := range families {
-		if slices.ContainsFunc(setting.Of(f.config()), func(own setting.Setting) bool { return own.Path == s.Path }) {
-			known = append(known, f.name)
+		for _, s := range setting.Of(f.config()) {
+			if _, shared := known[s.Path]; shared {
+				known[s.Path] = ""
+			} else {
+				known[s.Path] = f.name
+			}
 		}
 	}
-	if len(known) != 1 {
-		return ""
-	}
-	return known[0]
-}
+	return known
+})
 
 // Forms returns what targets look like, one line for each family of schemes.
 func Forms() []string {

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"contend/protocol/data"
 	"contend/setting"
@@ -64,9 +65,10 @@ func FromFlags(given setting.Values) Target {
 }
 
 // Settings returns what targets can be asked for, whatever their scheme: one for
-// each name, with the words of the first configuration that has some.
-func Settings() []setting.Setting {
-	var all []setting.Setting
+// each name, with the words of the first configuration that has some. Nobody may change them.
+func Settings() []setting.Setting { return settings() }
+
+var settings = sync.OnceValue(func() (all []setting.Setting) {
 	for _, f := range families {
 		for _, s := range setting.Of(f.config()) {
 			i := slices.IndexFunc(all, func(known setting.Setting) bool { return known.Path == s.Path })
@@ -79,7 +81,7 @@ func Settings() []setting.Setting {
 		}
 	}
 	return all
-}
+})
 
 // Validate returns every mistake that can be seen without opening anything.
 func (t Target) Validate() error {
