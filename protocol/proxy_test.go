@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"crypto/tls"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -112,7 +111,7 @@ func backends(t *testing.T) (plain, secure string) {
 		tls     bool
 	}{{&plain, false}, {&secure, true}} {
 		server := wiretest.BothVersions(http.HandlerFunc(echo))
-		server.TLS = &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}}
+		server.TLS = wiretest.TLS()
 		if server.EnableHTTP2 = s.tls; s.tls {
 			server.StartTLS()
 		} else {

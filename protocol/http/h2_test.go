@@ -1,7 +1,6 @@
 package http
 
 import (
-	"crypto/tls"
 	"fmt"
 	"io"
 	nethttp "net/http"
@@ -25,7 +24,7 @@ func bothVersionsSecured(t *testing.T, handler nethttp.Handler) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
 	server.EnableHTTP2 = true
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}}
+	server.TLS = wiretest.TLS()
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return server.URL

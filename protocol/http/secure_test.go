@@ -37,7 +37,7 @@ func (m *mangler) Write(p []byte) (int, error) {
 func mangled(mangle func(conn net.Conn, record []byte) error) func(net.Conn) {
 	return func(conn net.Conn) {
 		m := &mangler{Conn: conn, mangle: mangle}
-		secure := tls.Server(m, &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}})
+		secure := tls.Server(m, wiretest.TLS())
 		request := make([]byte, 4096)
 		for err := error(nil); err == nil; {
 			if _, err = secure.Read(request); err != nil {
@@ -114,7 +114,7 @@ func TestHandshakesWithinARun(t *testing.T) {
 	server := httptest.NewUnstartedServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 		w.Header().Set("Connection", "close")
 	}))
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}}
+	server.TLS = wiretest.TLS()
 	server.StartTLS()
 	defer server.Close()
 	overBothEngines(t, func(t *testing.T, run runner) {
@@ -131,7 +131,7 @@ func TestHTTP2WantsItsProtocolChosen(t *testing.T) {
 	for name, protocols := range map[string][]string{"another one": {"http/1.1"}, "none": nil} {
 		t.Run(name, func(t *testing.T) {
 			address := wiretest.Listen(t, func(conn net.Conn) {
-				wiretest.Hang(tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}, NextProtos: protocols}))
+				wiretest.Hang(tls.Server(conn, wiretest.TLS(protocols...)))
 			})
 			r := runLoop(t, Config{URL: "https://" + address, TLS: anyTLS, HTTP2: true}, load.Plan{VUs: 2, Iterations: 6, Timeout: testenv.Patience})
 			if r.Errored[errkind.Protocol] != 6 {

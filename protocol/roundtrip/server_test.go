@@ -1,7 +1,6 @@
 package roundtrip
 
 import (
-	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -58,7 +57,7 @@ func startPlain(_ testing.TB, handler http.Handler) (string, func()) {
 func startSecure(_ testing.TB, handler http.Handler) (string, func()) {
 	s := newServer(handler)
 	s.EnableHTTP2 = true
-	s.TLS = &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}}
+	s.TLS = wiretest.TLS()
 	s.StartTLS()
 	return s.URL, func() { s.CloseClientConnections(); s.Close() }
 }
@@ -71,7 +70,7 @@ func startQUIC(t testing.TB, handler http.Handler) (string, func()) {
 
 // serveQUIC serves until stop is called.
 func serveQUIC(conn net.PacketConn, handler http.Handler) (stop func()) {
-	s := &http3.Server{Handler: handler, TLSConfig: http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}}), Logger: slog.New(slog.DiscardHandler)}
+	s := &http3.Server{Handler: handler, TLSConfig: http3.ConfigureTLSConfig(wiretest.TLS()), Logger: slog.New(slog.DiscardHandler)}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = s.Serve(conn) })
 	var once sync.Once

@@ -21,7 +21,7 @@ func TestSendsAgainWhatAnIdleConnectionLost(t *testing.T) {
 			testenv.Must(t, err)
 			url := "http://" + l.Addr().String()
 			if secure {
-				l, url = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}}), "https://"+l.Addr().String()
+				l, url = tls.NewListener(l, wiretest.TLS()), "https://"+l.Addr().String()
 			}
 			t.Cleanup(wiretest.Serve(l, wiretest.Forgetful(1, func(net.Conn) {})))
 			for call, want := range map[string][3]int64{"http.get(__ENV.BASE_URL)": {12, 11, 0}, "http.post(__ENV.BASE_URL, 'x')": {6, 0, 6}} {

@@ -133,7 +133,7 @@ func (l figuresListener) Accept() (net.Conn, error) {
 	}
 	if l.of.Secure {
 		conn.(*figuresConn).pause = PlantedHandshake
-		conn = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{Certificate()}, NextProtos: []string{protocol}})
+		conn = tls.Server(conn, TLS(protocol))
 	}
 	return &figuresConn{Conn: conn, came: came, went: went, read: &l.of.Came, wrote: &l.of.Went}, nil
 }

@@ -51,7 +51,7 @@ func Then(text string, next func(net.Conn)) func(net.Conn) {
 
 // burst is what Endless sends at full speed: a client that keeps it in a buffer that doubles allocates twice as much, and more
 // than boundedMemory in two iterations.
-const burst = 4 << 20
+const burst = 2 << 20
 
 // Endless sends start, and more until the client is gone.
 func Endless(start, more string) func(net.Conn) {
@@ -60,7 +60,7 @@ func Endless(start, more string) func(net.Conn) {
 		_, err := io.WriteString(conn, start)
 		for sent := 0; err == nil; sent += len(rest) {
 			if sent > burst {
-				time.Sleep(time.Millisecond)
+				time.Sleep(5 * time.Millisecond)
 			}
 			_, err = conn.Write(rest)
 		}
@@ -78,7 +78,7 @@ func AfterRead(serve func(net.Conn)) func(net.Conn) {
 
 // Secured serves TLS with serve, and says when it returns that nothing more will come.
 func Secured(serve func(net.Conn), protocols ...string) func(net.Conn) {
-	config := &tls.Config{Certificates: []tls.Certificate{Certificate()}, NextProtos: protocols}
+	config := TLS(protocols...)
 	return func(conn net.Conn) {
 		secure := tls.Server(conn, config)
 		if secure.Handshake() == nil {
