@@ -137,11 +137,9 @@ func (test conformance) check(t *testing.T, run runner) {
 	}
 	s.want = targetOf(t, c).requests[0].fixed
 	t.Cleanup(wiretest.Serve(l, s.serve))
-	n := int64(12)
+	n := int64(6) // two of each caller, with one thought between them
 	if s.cut {
 		n = int64(len(s.answer) - 1) // every cut once
-	} else if test.plan.Think > 0 {
-		n = 6 // one thought each
 	}
 	plan := test.plan
 	plan.VUs, plan.Iterations, plan.Timeout = 3, n, testenv.Patience
@@ -187,7 +185,7 @@ func listenOn(t *testing.T, network string) (net.Listener, string) {
 		t.Skip(err) // a machine without IPv6
 	}
 	if secure {
-		return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}}), "https://" + l.Addr().String() + "/"
+		return tls.NewListener(l, wiretest.TLS()), "https://" + l.Addr().String() + "/"
 	}
 	if network == "unix" {
 		return l, "http+unix://" + address + ":/"

@@ -14,7 +14,7 @@ import (
 	"contend/protocol/wire/wiretest"
 )
 
-// One caller sends 12 requests to a server that answers k on each connection. If they may be
+// One caller sends 8 requests to a server that answers k on each connection. If they may be
 // sent again all are answered, and each that finds its connection ended is sent twice: the
 // first after every k. Otherwise each (k+1)th is an error.
 func TestBothEnginesSendAgainWhatAnIdleConnectionLost(t *testing.T) {
@@ -25,14 +25,14 @@ func TestBothEnginesSendAgainWhatAnIdleConnectionLost(t *testing.T) {
 		completed, resent int64
 		stale, lost       int64
 	}{
-		{"GET", 1, 12, 11, 0, 0},
-		{"GET", 3, 12, 3, 0, 0},
-		{"OPTIONS", 1, 12, 11, 0, 0},
-		{"POST", 1, 6, 0, 6, 0},
-		{"POST", 3, 9, 0, 3, 0},
-		{"DELETE", 1, 6, 0, 6, 0},
-		{"GET", 0, 0, 0, 0, 12}, // no connection was ever idle
-		{"POST", 0, 0, 0, 0, 12},
+		{"GET", 1, 8, 7, 0, 0},
+		{"GET", 3, 8, 2, 0, 0},
+		{"OPTIONS", 1, 8, 7, 0, 0},
+		{"POST", 1, 4, 0, 4, 0},
+		{"POST", 3, 6, 0, 2, 0},
+		{"DELETE", 1, 4, 0, 4, 0},
+		{"GET", 0, 0, 0, 0, 8}, // no connection was ever idle
+		{"POST", 0, 0, 0, 0, 8},
 	} {
 		for name, end := range map[string]func(net.Conn){"close": func(net.Conn) {}, "reset": wiretest.Reset} {
 			for _, network := range []string{"", "tls", "unix"} {
@@ -46,9 +46,9 @@ func TestBothEnginesSendAgainWhatAnIdleConnectionLost(t *testing.T) {
 							if network == "tls" {
 								c.TLS = anyTLS
 							}
-							r := run(t, c, load.Plan{VUs: 1, Iterations: 12, Timeout: testenv.Patience})
+							r := run(t, c, load.Plan{VUs: 1, Iterations: 8, Timeout: testenv.Patience})
 							lost := r.Errored[errkind.Closed] + r.Errored[errkind.Reset]
-							if r.Completed != tt.completed || r.Resent != tt.resent || r.Errored[errkind.Stale] != tt.stale || lost != tt.lost || r.Accounted() != 12 {
+							if r.Completed != tt.completed || r.Resent != tt.resent || r.Errored[errkind.Stale] != tt.stale || lost != tt.lost || r.Accounted() != 8 {
 								t.Errorf("completed %d, sent again %d, errored %v, want %+v: %v", r.Completed, r.Resent, r.Errored, tt, r.Examples)
 							}
 						})
@@ -136,9 +136,9 @@ func TestBothEnginesPassOverWhatBelongsToNoAnswer(t *testing.T) {
 						if network == "tls" {
 							c.TLS = anyTLS
 						}
-						r := run(t, c, load.Plan{VUs: 2, Iterations: 12, Timeout: testenv.Patience})
+						r := run(t, c, load.Plan{VUs: 2, Iterations: 6, Timeout: testenv.Patience})
 						// The last bytes may come when nobody reads any more.
-						if r.Completed != 12 || r.Stray == 0 || !late && r.Stray != 12 {
+						if r.Completed != 6 || r.Stray == 0 || !late && r.Stray != 6 {
 							t.Errorf("completed %d, %d with stray bytes, errored %v %v", r.Completed, r.Stray, r.Errored, r.Examples)
 						}
 					})

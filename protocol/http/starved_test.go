@@ -114,7 +114,7 @@ func TestConnectionsThatAreClosedAfterEachResponse(t *testing.T) {
 		url := wiretest.Started(t, server)
 		for _, keeps := range []bool{true, false} {
 			overBothEngines(t, func(t *testing.T, run runner) {
-				r := run(t, Config{URL: url, DisableKeepAlive: !keeps}, load.Plan{VUs: 2, Iterations: 400})
+				r := run(t, Config{URL: url, DisableKeepAlive: !keeps}, load.Plan{VUs: 2, Iterations: 40})
 				if said := finding.Closes.In(r.Warnings); said != (closes && keeps) {
 					t.Errorf("closes %v, is to keep %v: %v", closes, keeps, r.Warnings)
 				}
