@@ -103,7 +103,7 @@ func TestLargeFile(t *testing.T) {
 	for i := range 3000 {
 		fmt.Fprintf(&rows, "r%d,%s\n", i, padding)
 	}
-	folder := write(t, map[string]string{"rows.csv": rows.String(), "large.csv": strings.Repeat("x", mostContent)})
+	folder := write(t, map[string]string{"rows.csv": rows.String(), "large.csv": strings.Repeat("x", mostContent/4*3)}) // in base64 as much as is allowed
 	session := open(t, f, workers, protocol.At(server.URL+"/?row={{id}}").With("rows", filepath.Join(folder, "rows.csv")), 1)
 	if r, err := session.Run(t.Context(), load.Plan{VUs: 1, Iterations: 3, Grace: testenv.Patience}); err != nil || r.Completed != 3 || len(server.rows) != 3 {
 		t.Errorf("%+v, %v, rows %v", r, err, server.rows)

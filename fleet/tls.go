@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -21,13 +22,19 @@ const (
 	shortestToken = 16 // in bytes
 )
 
+// keys are functions that return the key of a token, by token: whoever connects again does not compute it again.
+var keys sync.Map
+
 // keyOf returns the key of who listens for a fleet with a token.
 func keyOf(token string) (ed25519.PrivateKey, error) {
-	seed, err := pbkdf2.Key(sha256.New, token, []byte("contend fleet"), rounds, ed25519.SeedSize)
-	if err != nil {
-		return nil, err
-	}
-	return ed25519.NewKeyFromSeed(seed), nil
+	key, _ := keys.LoadOrStore(token, sync.OnceValues(func() (ed25519.PrivateKey, error) {
+		seed, err := pbkdf2.Key(sha256.New, token, []byte("contend fleet"), rounds, ed25519.SeedSize)
+		if err != nil {
+			return nil, err
+		}
+		return ed25519.NewKeyFromSeed(seed), nil
+	}))
+	return key.(func() (ed25519.PrivateKey, error))()
 }
 
 // listening returns how a server is spoken to that is known by the token.
