@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// lookEvery is how often is looked for sockets, which takes some milliseconds of a core.
+	// lookEvery is how often is looked for sockets, which takes up to a millisecond of a core.
 	lookEvery = 50 * time.Millisecond
 	// settled is how long a subject has to listen at the same ports, none of them that of PORT, to be found there.
 	settled = 300 * time.Millisecond
@@ -27,8 +27,11 @@ type Place struct {
 
 // Listening returns where the subject listens, by port: at the address that its binds are moved to, if it does there, and
 // nowhere else. On Windows it is nowhere.
-func (s *Subject) Listening() []Place {
-	sockets, _ := s.listens(netip.AddrPort{})
+func (s *Subject) Listening() []Place { return s.listening(true) }
+
+// listening may miss a socket, unless surely.
+func (s *Subject) listening(surely bool) []Place {
+	sockets, _ := s.listens(netip.AddrPort{}, surely)
 	slices.SortFunc(sockets, func(a, b netip.AddrPort) int {
 		return cmp.Or(cmp.Compare(a.Port(), b.Port()), a.Addr().Compare(b.Addr()))
 	})
@@ -83,7 +86,7 @@ func (f *finder) probe(ctx context.Context) error {
 		return unheard
 	}
 	f.next = time.Now().Add(lookEvery)
-	if places := s.Listening(); !slices.Equal(places, f.seen) {
+	if places := s.listening(false); !slices.Equal(places, f.seen) { // what it misses is found the next time
 		f.seen, f.since = places, time.Now()
 	}
 	if len(f.seen) == 0 || time.Since(f.since) < settled || !f.several && f.seen[0].Port() != f.seen[len(f.seen)-1].Port() {

@@ -304,7 +304,7 @@ func (s *Subject) astray() (found stray) {
 	if err != nil { // of a name of the loopback
 		at = netip.MustParseAddrPort(net.JoinHostPort(loopback, port))
 	}
-	places, there := s.listens(at)
+	places, there := s.listens(at, true)
 	switch {
 	case there:
 		return stray{}

@@ -218,11 +218,11 @@ func heard(at netip.AddrPort) bool {
 }
 
 // listens returns where processes of the tree listen, and whether a connection to
-// address reaches one of them.
-func (s *Subject) listens(address netip.AddrPort) (places []netip.AddrPort, there bool) {
+// address reaches one of them. Where none is found it looks again, if that is to be known surely.
+func (s *Subject) listens(address netip.AddrPort, surely bool) (places []netip.AddrPort, there bool) {
 	var own []socket
 	for _, read := range readings {
-		if own = s.sockets(read); len(own) > 0 {
+		if own = s.sockets(read); len(own) > 0 || !surely {
 			break
 		}
 	}

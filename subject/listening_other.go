@@ -19,7 +19,7 @@ func listening(context.Context, string) (*Foreign, error) {
 }
 
 // listens asks lsof, which macOS and BSD have.
-func (s *Subject) listens(address netip.AddrPort) (places []netip.AddrPort, there bool) {
+func (s *Subject) listens(address netip.AddrPort, _ bool) (places []netip.AddrPort, there bool) {
 	group := strconv.Itoa(s.PID())
 	output, _ := exec.Command("lsof", "-nP", "-a", "-g", group, "-iTCP", "-sTCP:LISTEN", "-Ftn").Output() // without it nothing is known
 	places = parseLsof(string(output))

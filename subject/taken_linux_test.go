@@ -86,7 +86,7 @@ func TestAddressIsTaken(t *testing.T) {
 			if s.Addr("") == taken {
 				t.Errorf("it is ready at %s, where another program listens", taken)
 			}
-			if places, there := s.listens(must(netip.ParseAddrPort(s.Addr("")))); !there {
+			if places, there := s.listens(must(netip.ParseAddrPort(s.Addr(""))), true); !there {
 				t.Errorf("it listens at %v, and not at %s", places, s.Addr(""))
 			}
 		})
@@ -102,7 +102,7 @@ func TestDaemonListens(t *testing.T) {
 			syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}()
-	if places, there := s.listens(netip.MustParseAddrPort(s.Addr(""))); there {
+	if places, there := s.listens(netip.MustParseAddrPort(s.Addr("")), true); there {
 		t.Errorf("it listens itself, at %v", places)
 	}
 	get(t, "http://"+s.Addr("")+"/env")
