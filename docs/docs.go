@@ -47,6 +47,8 @@ type Term struct {
 	Topic string
 	First bool
 	Kind  TermKind
+
+	own, others []string // Names, and Elsewhere with Not, in their normal form
 }
 
 // A TermKind says what a term is made of.
@@ -69,6 +71,10 @@ func Read() Index {
 		}
 	}
 	slices.SortStableFunc(terms, func(a, b Term) int { return int(a.Kind) - int(b.Kind) })
+	for i := range terms {
+		t := &terms[i]
+		t.own, t.others = normals(t.Names), normals(slices.Concat(t.Elsewhere, t.Not))
+	}
 	return Index{Terms: terms}
 }
 
@@ -103,12 +109,12 @@ func (x Index) named(asked string) []Term {
 		return nil
 	}
 	for _, names := range []func(Term) []string{
-		func(t Term) []string { return t.Names },
-		func(t Term) []string { return slices.Concat(t.Elsewhere, t.Not) },
+		func(t Term) []string { return t.own },
+		func(t Term) []string { return t.others },
 	} {
 		var found []Term
 		for _, t := range x.Terms {
-			if slices.ContainsFunc(names(t), func(name string) bool { return normal(name) == asked }) && (found == nil || t.Kind == found[0].Kind) {
+			if slices.Contains(names(t), asked) && (found == nil || t.Kind == found[0].Kind) {
 				found = append(found, t)
 			}
 		}

@@ -46,6 +46,14 @@ func normal(term string) string {
 	return cmp.Or(strings.Join(strings.Fields(spelled.Replace(term)), " "), strings.TrimSpace(term))
 }
 
+func normals(terms []string) []string {
+	forms := make([]string, len(terms))
+	for i, term := range terms {
+		forms[i] = normal(term)
+	}
+	return forms
+}
+
 var percentage = lazyregexp.New(`\d+(\.\d+)? ?%`)
 
 // Replacers build a tree at their first use, which takes longer than using it.
