@@ -31,7 +31,7 @@ func newCheckout(t *testing.T) *checkout {
 	t.Helper()
 	testenv.Program(t, "git")
 	testenv.Program(t, "sh")
-	c := &checkout{T: t, top: folder(t), cache: filepath.Join(folder(t), "not", "yet"), env: append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
+	c := &checkout{T: t, top: folder(t), cache: filepath.Join(folder(t), "not", "yet"), env: append(os.Environ(), "GIT_TEMPLATE_DIR=", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@localhost", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@localhost")}
 	c.git("init", "-q", "-b", "main")
 	c.commit("the first", map[string]string{"source": "one"})
@@ -52,7 +52,7 @@ func folder(t *testing.T) string {
 
 func (c *checkout) gitIn(folder string, args ...string) string {
 	c.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "protocol.file.allow=always"}, args...)...)
+	cmd := exec.Command("git", append([]string{"-c", "protocol.file.allow=always", "-c", "maintenance.auto=false"}, args...)...)
 	cmd.Dir, cmd.Env = folder, c.env
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -76,12 +76,11 @@ func (c *checkout) write(files map[string]string) {
 	}
 }
 
-func (c *checkout) commit(message string, files map[string]string) string {
+func (c *checkout) commit(message string, files map[string]string) {
 	c.Helper()
 	c.write(files)
 	c.git("add", "-A")
 	c.git("commit", "-q", "-m", message)
-	return c.git("rev-parse", "HEAD")
 }
 
 func (c *checkout) open(within string) *revision.Repository {

@@ -51,19 +51,15 @@ func (r *Repository) clone(ctx context.Context, from, tree string) error {
 	if _, err := r.git(ctx, tree, "config", "--remove-section", "remote.origin"); err != nil {
 		return err
 	}
-	// In a file, as builds may call git; the checkout may be a sparse one.
-	for _, off := range []string{"core.fsmonitor", "core.sparseCheckout"} {
-		if _, err := r.git(ctx, tree, "config", off, "false"); err != nil {
-			return err
-		}
-	}
 	config := filepath.Join(tree, ".git", "config")
 	own, err := os.ReadFile(config)
 	if err != nil {
 		return err
 	}
 	path := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(filepath.Join(from, "config"))
-	return os.WriteFile(config, fmt.Appendf(nil, "[include]\n\tpath = \"%s\"\n%s", path, own), 0o644)
+	// In a file, as builds may call git; the checkout may be a sparse one.
+	const off = "[core]\n\tfsmonitor = false\n\tsparseCheckout = false\n"
+	return os.WriteFile(config, fmt.Appendf(nil, "[include]\n\tpath = \"%s\"\n%s%s", path, own, off), 0o644)
 }
 
 // submodules checks out those of a work tree: from the clones below the folder that
