@@ -17,11 +17,13 @@ type Flag struct {
 // Flags returns those of the settings that have a flag, the first where several
 // have the same. What the command line gives is noted in given.
 func Flags(list []Setting, given Values) []Flag {
-	var flags []Flag
+	flags := make([]Flag, 0, len(list))
+	known := map[string]bool{"": true}
 	for _, s := range list {
-		if s.Flag == "" || slices.ContainsFunc(flags, func(f Flag) bool { return f.Flag == s.Flag }) {
+		if known[s.Flag] {
 			continue
 		}
+		known[s.Flag] = true
 		flags = append(flags, Flag{s, given})
 	}
 	return flags
