@@ -141,7 +141,11 @@ func path(servers []*Server, ports []Port, at string) (path, also string, err er
 	case len(right) == 0 && len(wrong) == 0: // of gRPC
 		return "", "", fmt.Errorf("%s speaks gRPC, but describes no unary method: name one with %s/package.Service/Method as the URL, and --proto FILE", servers[0].Name, url)
 	case len(right) == 0:
-		return "", "", fmt.Errorf("%s answers nothing rightly that was asked for: %s; name what to ask for with %s/PATH as the URL", servers[0].Name, strings.Join(wrong, ", "), url)
+		said := servers[0].Name + " answers nothing rightly that was asked for"
+		if len(servers) > 1 {
+			said = "no path that was tried is answered rightly by all servers"
+		}
+		return "", "", fmt.Errorf("%s: %s; name what to ask for with %s/PATH as the URL", said, strings.Join(wrong, ", "), url)
 	}
 	var rest []string
 	if len(right) > 1 {

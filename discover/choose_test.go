@@ -60,7 +60,9 @@ func TestChoose(t *testing.T) {
 		"the second path": {ports{{Told: true, Service: page("/health", "/ready")}}, ports{{Told: true, Service: page("/ready")}}, 0,
 			Choice{URL: "http://{{addr}}/ready", Also: "not /health (200 and not tried), / (404 and 404)"}, ""},
 		"nothing right": {ports{at(80, page())}, nil, 0, Choice{}, "A answers nothing rightly that was asked for: / (404); name what to ask for with http://localhost:80/PATH as the URL"},
-		"no method":     {ports{at(80, Service{Scheme: "grpc"})}, nil, 0, Choice{}, "grpc://localhost:80/package.Service/Method"},
+		"nothing of one": {ports{at(80, root)}, ports{at(80, page())}, 0, Choice{},
+			"no path that was tried is answered rightly by all servers: / (200 and 404); name what to ask for with http://localhost:80/PATH as the URL"},
+		"no method": {ports{at(80, Service{Scheme: "grpc"})}, nil, 0, Choice{}, "grpc://localhost:80/package.Service/Method"},
 	} {
 		servers := []*Server{{"A", tt.a}}
 		if tt.b != nil {

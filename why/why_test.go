@@ -92,6 +92,18 @@ func TestExplainAlike(t *testing.T) {
 	}
 }
 
+// Where little work is shared, operations are the control, than which nothing takes longer.
+func TestExplainAlikeWithoutSharedWork(t *testing.T) {
+	profiles := planted(12)
+	for i := range profiles {
+		p := &profiles[i]
+		p.CPU, p.Work = 2*p.CPU, []Work{{"", "main.only" + p.Arm, p.CPU}}
+	}
+	if e, _ := Explain(profiles, "A", "B", 8, 0.95, nil); !e.CPU.Excludes0() || e.Alike.Excludes0() {
+		t.Errorf("%+v of %+v takes longer", e.Alike, e.CPU)
+	}
+}
+
 func TestExplainNeedsRoundsOfBoth(t *testing.T) {
 	if e, ok := Explain(planted(11), "A", "B", 8, 0.95, nil); ok || e.Rounds != 11 || e.Rows != nil {
 		t.Errorf("11 rounds: %+v", e)

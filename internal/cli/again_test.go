@@ -86,7 +86,7 @@ func TestAfterwards(t *testing.T) {
 			case "--rate":
 				c.given["rate"] = setting.Value{}
 			case "-o":
-				c.File = outputFile(tt.flags[i+1])
+				c.File = resultFile(tt.flags[i+1])
 			}
 		}
 		if got := a.afterwards(c).Command; got != tt.want {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,17 +17,42 @@ import (
 // output is where a command's document goes.
 type output struct {
 	JSON bool       `flag:"json" words:"write the result file to standard output, as JSON, instead of the page"`
-	File outputFile `flag:"output,o" words:"also write the result to this *file*, as JSON"`
+	File resultFile `flag:"output,o" words:"also write the result to this *file*, as JSON"`
 	Show bool       `flag:"show-secrets" words:"show passwords, tokens, cookies and keys, which are hidden otherwise"`
 }
 
-// outputFile is the path of a file that can be written: what is measured for minutes is
-// not lost for want of a folder.
+// outputFile is a resultFile that replaces no result: its form is another one, which no command reads.
 type outputFile string
 
-// UnmarshalText refuses a path at which no file can be made.
+// UnmarshalText refuses a path at which no file can be made, and that of a result.
 func (f *outputFile) UnmarshalText(text []byte) error {
-	*f = outputFile(text)
+	if isResult(string(text)) {
+		return setting.NotAllowed(string(text), "another file than a result, which would be lost; put the path of the result before the flag, and a new one behind it")
+	}
+	return (*resultFile)(f).UnmarshalText(text)
+}
+
+func isResult(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() { // a pipe would wait for who writes to it
+		return false
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	head, _ := io.ReadAll(io.LimitReader(file, 40)) // what cannot be read is no result
+	return bytes.Contains(head, []byte(`"schema": "contend/`))
+}
+
+// resultFile is the path of a file that can be written: what is measured for minutes is
+// not lost for want of a folder.
+type resultFile string
+
+// UnmarshalText refuses a path at which no file can be made.
+func (f *resultFile) UnmarshalText(text []byte) error {
+	*f = resultFile(text)
 	if len(text) == 0 {
 		return nil
 	}
