@@ -32,8 +32,8 @@ func TestArrivalsStartTogether(t *testing.T) {
 		{"auto, seldom", pace.Auto, 100, 80 * ms, 0, 0},                                         // nobody to start with
 		{"more than a group holds", pace.Tolerance(10 * ms), 200_000, ms, 5120 * us, 2560 * us}, // 1025 of 5 µs
 	} {
-		r := inBubble(t, sleeper(tt.service), Plan{VUs: 4000, Pacer: pace.Constant(tt.perSec), StartLag: tt.lag,
-			Warmup: 100 * ms, Duration: 240 * ms})
+		r := inBubble(t, sleeper(tt.service), Plan{VUs: 1500, Pacer: pace.Constant(tt.perSec), StartLag: tt.lag,
+			Warmup: 100 * ms, Duration: 120 * ms})
 		checkSum(t, r)
 		if r.Dropped > 0 {
 			t.Errorf("%s: %d dropped", tt.name, r.Dropped)
