@@ -149,7 +149,7 @@ func TestSilentCustomersHoldNobodyUp(t *testing.T) {
 	t.Parallel()
 	bothRedis(t, func(t *testing.T, url string) {
 		t.Parallel()
-		const held, silent, each, n = 1000, 12, 600, 500
+		const held, silent, each, n = 500, 12, 300, 250
 		var lines strings.Builder
 		token := func(i int) string { return fmt.Sprintf("silent-token-%04d", i) }
 		for i := range silent {

@@ -24,7 +24,7 @@ import (
 
 // Every uplink must arrive at least once, whatever fails on its way.
 const (
-	many   = 2_000
+	many   = 1_000
 	perSec = 2000
 )
 

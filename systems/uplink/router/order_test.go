@@ -21,7 +21,7 @@ func TestOrder(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t)
 	// Half of the uplinks make a customer's part of the memory full, and all of them have room there.
-	const n, devices, held = 4000, 200, 5000
+	const n, devices, held = 2000, 100, 2500
 	for _, test := range []struct {
 		name  string
 		alter func(*Config)
