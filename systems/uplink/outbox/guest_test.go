@@ -153,11 +153,11 @@ func TestGuestWithManyDevices(t *testing.T) {
 // through, and with it all others do. From then on noise does not matter.
 func TestNewDeviceAmongNoise(t *testing.T) {
 	asGuest(t, Config{}, func(t *testing.T, d *desk, c *Conn) {
-		d.hear(t, c, 10_000, time.Second, rejecting, 1)
+		d.hear(t, c, 2_500, time.Second, rejecting, 1)
 		if got := d.hear(t, c, 10, time.Second, right, 1); got == 0 {
 			t.Error("got none of 10")
 		}
-		d.hear(t, c, 10_000, time.Second, rejecting, 1)
+		d.hear(t, c, 2_500, time.Second, rejecting, 1)
 		if got := d.hear(t, c, 100, time.Second, right, 1); got != 100 {
 			t.Errorf("got %d of 100 of a device that is proven", got)
 		}
