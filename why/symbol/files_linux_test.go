@@ -71,13 +71,7 @@ func TestProgramsAreCopiedAndRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "copy")
 	var r Resolver
 	for _, p := range []struct{ program, function string }{{build(t, "0"), "main.main"}, {native(t, "native.c"), "hidden"}, {build(t, "0", "-ldflags=-s"), "main.main"}} {
-		content, err := os.ReadFile(p.program)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, content, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(path, testenv.Read(t, p.program), 0o755))
 		c := start(t, exec.Command(path))
 		if got := c.framesBy(&r)[p.function]; got.Function != p.function {
 			t.Errorf("%s in inode %d: %#v", p.function, stat(t, path).Ino, got)

@@ -135,16 +135,24 @@ func (c child) waitsInMain() bool {
 	})
 }
 
+// built are programs that were built before, by how.
+var built = map[string][]byte{}
+
 // build builds testdata/positions.
 func build(t *testing.T, cgo string, flags ...string) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "positions")
+	program, how := filepath.Join(t.TempDir(), "positions"), fmt.Sprint(cgo, flags)
+	if content, known := built[how]; known {
+		testenv.Must(t, os.WriteFile(program, content, 0o755))
+		return program
+	}
 	args := append(append([]string{"build", "-o", program}, flags...), "./testdata/positions")
 	cmd := exec.CommandContext(t.Context(), testenv.Program(t, "go"), args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED="+cgo)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
 	}
+	built[how] = testenv.Read(t, program)
 	return program
 }
 
