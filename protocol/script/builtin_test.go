@@ -244,7 +244,7 @@ func TestPrintingPrints(t *testing.T) {
 func TestMemory(t *testing.T) {
 	server := shop(t)
 	for engine, url := range map[string]string{"event loop": server.URL, "goroutines": ""} {
-		for _, body := range []string{"const all = []; while (true) all.push('x'.repeat(1e5) + all.length)"} {
+		for _, body := range []string{"const all = []; while (true) all.push('x'.repeat(1e3).repeat(100) + all.length)"} {
 			path := testenv.Files(t, "flow.js", "export default function () {\n"+body+"\n}")
 			target := newTarget(t, Config{Script: path, URL: url, VUMemory: 1 << 20})
 			r := wiretest.Run(t, target, load.Plan{VUs: 1, Iterations: 1})
