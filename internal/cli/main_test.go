@@ -4,25 +4,21 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"net"
-	"net/http"
-	_ "net/http/pprof"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"contend/internal/testenv"
-	"contend/why/pprof"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// The test binary plays contend, which starts itself again as a server, and
-// subjects that misbehave.
+// The test binary plays contend, which starts itself again as a server.
 func TestMain(m *testing.M) {
 	probeLimit = 10 * time.Second // on a starved machine a look takes longer than one
 	limitTakes = window
@@ -33,7 +29,25 @@ func TestMain(m *testing.M) {
 		os.Unsetenv(strings.ToLower(name))
 	}
 	flag.Set("test.parallel", "8") // these tests wait for processes more than they compute
-	testscript.Main(m, map[string]func(){"contend": contend, "subject": subject, "burn": burn, "published": published, "refused": refused})
+	testscript.Main(withSubject{m}, map[string]func(){"contend": contend, "burn": burn, "published": published, "refused": refused})
+}
+
+// withSubject builds testdata/subject where testscript has contend, and removes it with that: hundreds of servers start in a
+// quarter of the time that this binary takes.
+type withSubject struct{ *testing.M }
+
+func (m withSubject) Run() int {
+	contend, err := exec.LookPath("contend")
+	if err == nil {
+		build := exec.Command("go", "build", "-ldflags=-w", "-o", filepath.Dir(contend)+string(filepath.Separator), "./testdata/subject")
+		build.Stderr = os.Stderr
+		err = build.Run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "subject:", err)
+		return 1
+	}
+	return m.M.Run()
 }
 
 // goRace spares each process of a race build its second of sleep at the end.
@@ -53,10 +67,6 @@ func burn() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	compute(limit)
-}
-
-func compute(limit time.Duration) {
 	for end := time.Now().Add(limit); time.Now().Before(end); {
 	}
 }
@@ -64,53 +74,5 @@ func compute(limit time.Duration) {
 // refused becomes a program to which seccomp(2) is refused.
 func refused() {
 	fmt.Fprintln(os.Stderr, testenv.Refused(seccompCall, os.Args[1:]))
-	os.Exit(1)
-}
-
-// subject is a server of HTTP that answers late, wrongly, or not for long.
-func subject() {
-	f := flag.NewFlagSet("subject", flag.ExitOnError)
-	listen := f.String("listen", "", "address")
-	sleep := f.Duration("sleep", 0, "before each answer")
-	computes := f.Duration("burn", 0, "of a core before each answer")
-	status := f.Int("status", http.StatusOK, "of each answer")
-	dies := f.Int64("dies-after", 0, "end at this request")
-	stubborn := f.Bool("stubborn", false, "ignore SIGTERM")
-	traced := f.Bool("pprof", false, "with the pages of net/http/pprof")
-	mute := f.Bool("mute", false, "end each connection")
-	f.String("mode", "", "for the examples of the documentation")
-	f.Parse(os.Args[1:])
-	if *stubborn {
-		signal.Ignore(syscall.SIGTERM)
-	}
-	if *listen == "" {
-		*listen = "127.0.0.1:" + os.Getenv("PORT")
-	}
-	l, err := net.Listen("tcp", *listen)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	fmt.Println("http://" + l.Addr().String())
-	for *mute {
-		if c, err := l.Accept(); err == nil {
-			c.Close()
-		}
-	}
-	var requests atomic.Int64
-	err = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if *traced && strings.HasPrefix(r.URL.Path, pprof.DefaultPath) {
-			http.DefaultServeMux.ServeHTTP(w, r)
-			return
-		}
-		if n := requests.Add(1); n == *dies {
-			fmt.Fprintln(os.Stderr, "out of luck")
-			os.Exit(7)
-		}
-		time.Sleep(*sleep)
-		compute(*computes)
-		w.WriteHeader(*status)
-	}))
-	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
