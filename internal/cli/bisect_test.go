@@ -16,7 +16,7 @@ func (p *project) series(sleeps ...string) {
 		p.write("sleep", sleep)
 		p.write("number", fmt.Sprint(i+1))
 		p.succeeds("git", "add", "-A")
-		p.succeeds("git", "commit", "-q", "-m", fmt.Sprintf("change %d", i+1))
+		p.succeeds("git", "-c", "maintenance.auto=false", "commit", "-q", "-m", fmt.Sprintf("change %d", i+1))
 	}
 }
 
@@ -78,11 +78,11 @@ func TestBisectSkips(t *testing.T) {
 // A claim is broken by the commit that made the median longer, if it holds for the good revision and not for the bad one.
 func TestBisectByClaim(t *testing.T) {
 	t.Parallel()
+	p := newProject(t)
+	p.series("20ms", "20ms", "90ms", "90ms")
 	for _, claim := range []string{"p50 < 50ms", "p50 < 10ms", "p50 < 150s"} {
 		t.Run(claim, func(t *testing.T) {
-			t.Parallel()
-			p := newProject(t)
-			p.series("20ms", "20ms", "90ms", "90ms")
+			p.T = t
 			b, out, complaint, code := p.bisect("--expect", claim, "--url", "http://{{addr}}/", "main~4", "main")
 			if _, differ := decided(p.document()); !differ {
 				return // busy programs left no verdict
@@ -115,11 +115,11 @@ func TestBisectStopsInTime(t *testing.T) {
 // A script asks for a page each way.
 func TestBisectByScript(t *testing.T) {
 	t.Parallel()
+	p := newProject(t)
+	p.series("20ms", "90ms")
 	for name, url := range map[string][]string{"found": nil, "given": {"--url", "http://{{addr}}/"}} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newProject(t)
-			p.series("20ms", "90ms")
+			p.T = t
 			p.write("flow.js", "import http from 'k6/http'\nexport default () => { http.get(__ENV.BASE_URL); http.get(__ENV.BASE_URL) }\n")
 			b, out, complaint, code := p.bisect(slices.Concat(url, []string{"main~2", "main", "flow.js"})...)
 			if len(b.Looks) == 0 {

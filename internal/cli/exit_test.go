@@ -148,7 +148,7 @@ func TestInvalidExitsWithFour(t *testing.T) {
 		})
 	}
 	file := filepath.Join(t.TempDir(), "refused.yaml")
-	text := `{id: refused, title: two pages, compare: {baseline: page, rounds: 1, pairs: 1, metrics: throughput_per_s}, load: {vus: 1, duration: 500ms, warmup: 0s},
+	text := `{id: refused, title: two pages, compare: {baseline: page, rounds: 1, pairs: 1, metrics: throughput_per_s}, load: {vus: 1, duration: 500ms, warmup: 0s, think: 5ms},
  parts: [{name: alike, arms: {page: {target: {url: "` + page + `"}}, again: {target: {url: "` + page + `"}}}},
  {name: apart, arms: {page: {target: {url: "` + page + `"}}, short: {target: {url: "` + short + `"}}}}]}`
 	testenv.Write(t, file, text)

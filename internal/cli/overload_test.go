@@ -29,7 +29,7 @@ func TestAnOverloadedMachineRefusesItsVerdict(t *testing.T) {
 		stderr.Reset()
 		// On such a machine generators wait for hundreds of milliseconds before they begin. Callers that think do not saturate them, after
 		// which all would be repeated at a constant rate.
-		cmd := exec.CommandContext(t.Context(), "contend", "compare", "--full", "--block", "1s", "--think", "5ms", "--warmup", "0s", "--rounds", "1", "--pairs", "1",
+		cmd := exec.CommandContext(t.Context(), "contend", "compare", "--full", "--block", "500ms", "--think", "5ms", "--warmup", "0s", "--rounds", "1", "--pairs", "1",
 			"--url", "http://{{addr}}/status", "-c", "4", "--", server, server)
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		return cmd.Run()

@@ -27,13 +27,13 @@ func newProject(t *testing.T) *project {
 	testenv.Program(t, "git")
 	testenv.Program(t, "sh")
 	home := t.TempDir()
-	p := &project{T: t, folder: t.TempDir(), home: home, env: append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "a cache"), "GIT_CONFIG_NOSYSTEM=1",
+	p := &project{T: t, folder: t.TempDir(), home: home, env: append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "a cache"), "GIT_CONFIG_NOSYSTEM=1", "GIT_TEMPLATE_DIR=",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@localhost", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@localhost")}
 	p.succeeds("git", "init", "-q", "-b", "main")
 	for _, sleep := range []string{"1ms", "2ms", "20ms"} {
 		p.write("sleep", sleep)
 		p.succeeds("git", "add", "-A")
-		p.succeeds("git", "commit", "-q", "-m", "sleep for "+sleep)
+		p.succeeds("git", "-c", "maintenance.auto=false", "commit", "-q", "-m", "sleep for "+sleep)
 	}
 	return p
 }
