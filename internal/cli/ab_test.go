@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"contend/internal/lazyregexp"
 	"contend/internal/testenv"
 )
 
@@ -81,19 +82,19 @@ func abServer(t *testing.T) *httptest.Server {
 }
 
 var (
-	abNumber = regexp.MustCompile(`\d+(?:\.\d+)?`)
+	abNumber = lazyregexp.New(`\d+(?:\.\d+)?`)
 	// abExtra is what the right form has and ab has not.
-	abExtra = regexp.MustCompile(`(?s)\n(?:<tr [^>]*><td colspan=4 [^>]*><pre>)?\nTransactions per second:.*?(?:</pre></td></tr>|$)`)
+	abExtra = lazyregexp.New(`(?s)\n(?:<tr [^>]*><td colspan=4 [^>]*><pre>)?\nTransactions per second:.*?(?:</pre></td></tr>|$)`)
 	// abDoubt is what ab says only now and then.
-	abDoubt = regexp.MustCompile(`(?m)^(?:WARNING|ERROR): .*\n.*reliable\.\n`)
+	abDoubt = lazyregexp.New(`(?m)^(?:WARNING|ERROR): .*\n.*reliable\.\n`)
 )
 
 // shape keeps the lines after the banner and their columns, but no figures.
 func shape(report string) []string {
 	begin := max(0, strings.Index(report, "\nBenchmarking"), strings.Index(report, "..done\n\n\n<table"))
-	report = abDoubt.ReplaceAllString(report[begin:], "")
+	report = abDoubt().ReplaceAllString(report[begin:], "")
 	var lines []string
-	for line := range strings.Lines(abNumber.ReplaceAllString(report, "N")) {
+	for line := range strings.Lines(abNumber().ReplaceAllString(report, "N")) {
 		line = strings.Join(strings.Fields(line), " ")
 		lines = append(lines, strings.ReplaceAll(line, "> N", ">N")) // cells are right-aligned
 	}
@@ -122,7 +123,7 @@ func TestABReportAsTheOriginal(t *testing.T) {
 				return // what is wrong is counted otherwise
 			}
 			out, stderr, _ = ours(t, args...)
-			if got := shape(abExtra.ReplaceAllString(out, "")); !slices.Equal(got, want) || !abExtra.MatchString(out) {
+			if got := shape(abExtra().ReplaceAllString(out, "")); !slices.Equal(got, want) || !abExtra().MatchString(out) {
 				t.Errorf("lines\n%s\nwant\n%s\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"), stderr)
 			}
 		})
@@ -195,7 +196,7 @@ func TestABFilesAsTheOriginal(t *testing.T) {
 				t.Errorf("%d of 30 lines begin with a time:\n%.200s", n, got)
 			}
 			got, want = month.ReplaceAllString(got, ""), month.ReplaceAllString(want, "")
-			if abNumber.ReplaceAllString(got, "N") != abNumber.ReplaceAllString(want, "N") {
+			if abNumber().ReplaceAllString(got, "N") != abNumber().ReplaceAllString(want, "N") {
 				t.Errorf("%s%s is\n%.300s\nwant the form of\n%.300s", name, extension, got, want)
 			}
 		}

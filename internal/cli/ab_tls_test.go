@@ -10,12 +10,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"contend/internal/lazyregexp"
 	"contend/internal/testenv"
 )
 
@@ -51,7 +51,7 @@ func startTLS(t *testing.T) *handshakes {
 // url names the host, because addresses are not named in a handshake.
 func (h *handshakes) url() string { return strings.Replace(h.URL, "127.0.0.1", "localhost", 1) + "/" }
 
-var abHandshake = regexp.MustCompile(`(?m)^(?:SSL/TLS Protocol|Server Temp Key|TLS Server Name): .*$`)
+var abHandshake = lazyregexp.New(`(?m)^(?:SSL/TLS Protocol|Server Temp Key|TLS Server Name): .*$`)
 
 func TestABHandshakesAsTheOriginal(t *testing.T) {
 	original(t)
@@ -59,9 +59,9 @@ func TestABHandshakesAsTheOriginal(t *testing.T) {
 	for _, flags := range []string{"-f TLS1.3", "-f TLS1.2 -Z ECDHE-RSA-AES128-GCM-SHA256", "-f TLS1.2 -Z AES256-SHA -I",
 		"-f ALL -k", "-H Host:example.org"} {
 		args := append(strings.Fields(flags), "-n", "4", h.url())
-		want := abHandshake.FindAllString(theirs(t, args...), -1)
+		want := abHandshake().FindAllString(theirs(t, args...), -1)
 		out, stderr, code := ours(t, args...)
-		if got := abHandshake.FindAllString(out, -1); !slices.Equal(got, want) || code != exitDone || len(got) == 0 {
+		if got := abHandshake().FindAllString(out, -1); !slices.Equal(got, want) || code != exitDone || len(got) == 0 {
 			t.Errorf("%s: %q, want %q\n%s", flags, got, want, stderr)
 		}
 	}

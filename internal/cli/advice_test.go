@@ -2,13 +2,13 @@ package cli
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"contend/finding"
+	"contend/internal/lazyregexp"
 	"contend/internal/testenv"
 	"contend/protocol"
 	"contend/report"
@@ -19,19 +19,19 @@ var measuring = []string{"run", "sweep", "compare", "lab", "guard", "pipe", "cal
 
 // advised finds what advice names: a command of contend, and flags, which are those of the command
 // that was named last.
-var advised = regexp.MustCompile(`\bcontend ([a-z]+)|(?:^|[\s('])(--[a-z][a-z-]*|-[a-zA-Z]\b)`)
+var advised = lazyregexp.New(`\bcontend ([a-z]+)|(?:^|[\s('])(--[a-z][a-z-]*|-[a-zA-Z]\b)`)
 
 // unknownIn returns what a text advises that does not exist, if the command gives it.
 func unknownIn(text, command string) (unknown []string) {
 	for line := range strings.Lines(text) {
 		own := command
-		for _, m := range advised.FindAllStringSubmatchIndex(line, -1) {
+		for _, m := range advised().FindAllStringSubmatchIndex(line, -1) {
 			switch {
 			case m[2] >= 0 && commands[line[m[2]:m[3]]] != nil:
 				own = line[m[2]:m[3]]
 			case m[4] < 0:
-			case ofCommand.MatchString(line[m[5]:]): // --grace of contend run
-				if of := ofCommand.FindStringSubmatch(line[m[5]:])[1]; !hasFlag(of, line[m[4]:m[5]]) {
+			case ofCommand().MatchString(line[m[5]:]): // --grace of contend run
+				if of := ofCommand().FindStringSubmatch(line[m[5]:])[1]; !hasFlag(of, line[m[4]:m[5]]) {
 					unknown = append(unknown, of+" "+line[m[4]:m[5]])
 				}
 			case !hasFlag(own, line[m[4]:m[5]]):
@@ -43,8 +43,8 @@ func unknownIn(text, command string) (unknown []string) {
 }
 
 var (
-	ofCommand = regexp.MustCompile("^`? of `?contend ([a-z]+)")
-	withCurl  = regexp.MustCompile(`\(curl [^)]*\)`)
+	ofCommand = lazyregexp.New("^`? of `?contend ([a-z]+)")
+	withCurl  = lazyregexp.New(`\(curl [^)]*\)`)
 )
 
 // The advice of each code on the page of a command names flags that the command has.
@@ -53,7 +53,7 @@ func TestAdviceOfCodes(t *testing.T) {
 		doc := &report.Document{Command: command, Has: func(flag string) bool { return hasFlag(command, flag) }}
 		for _, kind := range finding.Kinds() {
 			text := doc.Advice(kind.Code)
-			if unknown := unknownIn(withCurl.ReplaceAllString(text, ""), command); unknown != nil {
+			if unknown := unknownIn(withCurl().ReplaceAllString(text, ""), command); unknown != nil {
 				t.Errorf("%s, %s: %q names %q", command, kind.Code, text, unknown)
 			}
 			if text == "" && finding.Advice(kind.Code) != "" {
@@ -82,7 +82,7 @@ func TestAdviceOfHints(t *testing.T) {
 					t.Errorf("%s: %q names %q", command, text, unknown)
 				}
 			}
-			for _, other := range advisedURL.FindAllString(text, -1) {
+			for _, other := range advisedURL().FindAllString(text, -1) {
 				if err := protocol.At(strings.TrimRight(other, ",")).Validate(); err != nil {
 					t.Errorf("%s: %q: %v", target, text, err)
 				}
@@ -91,7 +91,7 @@ func TestAdviceOfHints(t *testing.T) {
 	}
 }
 
-var advisedURL = regexp.MustCompile(`\b[a-z]+://\S+`)
+var advisedURL = lazyregexp.New(`\b[a-z]+://\S+`)
 
 // Advice about flags of other tools names flags that exist in at least one command; has looks in
 // the typed one.

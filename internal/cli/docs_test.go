@@ -7,13 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
+	"contend/internal/lazyregexp"
 	"contend/internal/testenv"
 )
 
@@ -140,7 +140,7 @@ func TestReadmeInOrder(t *testing.T) {
 
 type documented struct{ place, line string }
 
-var prompt = regexp.MustCompile(`^\s*\$ (?:contend|go run \./cmd/contend)( .*|$)`)
+var prompt = lazyregexp.New(`^\s*\$ (?:contend|go run \./cmd/contend)( .*|$)`)
 
 // documentedIn finds the commands in the fenced blocks of Markdown.
 func documentedIn(file, text string) []documented {
@@ -152,7 +152,7 @@ func documentedIn(file, text string) []documented {
 			fenced = !fenced
 			continue
 		}
-		m := prompt.FindStringSubmatch(lines[i])
+		m := prompt().FindStringSubmatch(lines[i])
 		if !fenced || m == nil {
 			continue
 		}
@@ -201,7 +201,7 @@ func startStandIns(t *testing.T) standIns {
 	dir := t.TempDir()
 	s := standIns{http: counter["http"], grpc: counter["grpc"], other: other["http"],
 		document: filepath.Join(dir, "run.json"), server: filepath.Join(dir, "server")}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", s.server, "../../examples/server").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-w", "-o", s.server, "../../examples/server").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	run := exec.CommandContext(t.Context(), "contend", "run", "-n", "9", "-o", s.document, "guard:mutex")
@@ -248,14 +248,14 @@ func (s *server) output() string {
 	return string(text)
 }
 
-var served = regexp.MustCompile(`(?m)\bhttp(?:=|://)(\S+)(?: grpc=(\S+))?.*\n`)
+var served = lazyregexp.New(`(?m)\bhttp(?:=|://)(\S+)(?: grpc=(\S+))?.*\n`)
 
 // addresses waits until the server serves, or has ended.
 func (s *server) addresses(t *testing.T) map[string]string {
 	t.Helper()
 	var m []string
 	testenv.Eventually(t, "it serves", func() bool {
-		m = served.FindStringSubmatch(s.output())
+		m = served().FindStringSubmatch(s.output())
 		select {
 		case <-s.ended:
 			return true
@@ -308,7 +308,7 @@ func (s standIns) scripts(t *testing.T, dir string) {
 	all := map[string]string{"flow.js": smallScript}
 	for _, name := range []string{"testingscript.js", "counter.proto"} {
 		text := testenv.Read(t, filepath.Join("../../examples/scripts", name))
-		all[name] = localhost.ReplaceAllStringFunc(string(text), s.address)
+		all[name] = localhost().ReplaceAllStringFunc(string(text), s.address)
 	}
 	for name, text := range all {
 		testenv.Write(t, filepath.Join(dir, name), text)
@@ -324,10 +324,10 @@ func untilOperator(line string) string {
 }
 
 var (
-	localhost = regexp.MustCompile(`\b(?:localhost|127\.0\.0\.1|10\.0\.0\.9):(\d+)`)
-	aServer   = regexp.MustCompile(`^\./\S+`)
-	ofWorkers = regexp.MustCompile(`^subject:\S+$`)
-	port      = regexp.MustCompile(`^:\d+$`)
+	localhost = lazyregexp.New(`\b(?:localhost|127\.0\.0\.1|10\.0\.0\.9):(\d+)`)
+	aServer   = lazyregexp.New(`^\./\S+`)
+	ofWorkers = lazyregexp.New(`^subject:\S+$`)
+	port      = lazyregexp.New(`^:\d+$`)
 )
 
 // prepare puts the stand-ins into a command and its folder.
@@ -349,9 +349,9 @@ func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes 
 		program = s.server // a simulator takes seconds to start this test
 	}
 	for i, arg := range args {
-		arg = strings.ReplaceAll(localhost.ReplaceAllStringFunc(arg, s.address), "./server ", s.server+" ")
-		arg = ofWorkers.ReplaceAllString(arg, "subject -listen {{addr}}")
-		args[i] = port.ReplaceAllString(aServer.ReplaceAllString(arg, program), "127.0.0.1:0")
+		arg = strings.ReplaceAll(localhost().ReplaceAllStringFunc(arg, s.address), "./server ", s.server+" ")
+		arg = ofWorkers().ReplaceAllString(arg, "subject -listen {{addr}}")
+		args[i] = port().ReplaceAllString(aServer().ReplaceAllString(arg, program), "127.0.0.1:0")
 	}
 	codes = []int{exitDone}
 	if len(args) > 0 && slices.Contains([]string{"worker", "bisect", "history"}, args[0]) {

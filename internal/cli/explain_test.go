@@ -2,7 +2,6 @@ package cli
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"contend/docs"
 	"contend/errkind"
 	"contend/finding"
+	"contend/internal/lazyregexp"
 	"contend/internal/testenv"
 	"contend/search"
 	"contend/stat"
@@ -82,10 +82,10 @@ func printed(t *testing.T) map[string]string {
 		lines := strings.Split(string(text), "\n")
 		for i, line := range lines {
 			found := termsOf(line, filepath.Base(file) == "screen-lab.txt")
-			if i+1 < len(lines) && strings.Contains(lines[i+1], "█") && !columnar.MatchString(strings.TrimSpace(line)) && !figure.MatchString(line) {
+			if i+1 < len(lines) && strings.Contains(lines[i+1], "█") && !columnar().MatchString(strings.TrimSpace(line)) && !figure().MatchString(line) {
 				found = append(found, strings.TrimSpace(strings.TrimSuffix(line, " (log scale)"))) // what bars are of
 			}
-			for _, term := range append(found, counted.FindStringSubmatch(line)...) {
+			for _, term := range append(found, counted().FindStringSubmatch(line)...) {
 				terms[term] = filepath.Base(file)
 			}
 		}
@@ -97,42 +97,42 @@ func printed(t *testing.T) map[string]string {
 }
 
 var (
-	capitals = regexp.MustCompile(`\b[A-Z]{4,}(_[A-Z]+)?\b`)
-	coded    = regexp.MustCompile(`\b[a-z]+(_[a-z0-9]+)+\b`)
-	cut      = regexp.MustCompile(`\S*…`)
-	counted  = regexp.MustCompile(`^\d+ notes?`)
-	columnar = regexp.MustCompile(` {2,}`)
+	capitals = lazyregexp.New(`\b[A-Z]{4,}(_[A-Z]+)?\b`)
+	coded    = lazyregexp.New(`\b[a-z]+(_[a-z0-9]+)+\b`)
+	cut      = lazyregexp.New(`\S*…`)
+	counted  = lazyregexp.New(`^\d+ notes?`)
+	columnar = lazyregexp.New(` {2,}`)
 	// figure is a cell that is not a word: it has a digit or a bar, or is a URL or a command, or cut.
-	figure = regexp.MustCompile(`^([^A-Za-zα-ω±]*|.*[\d/:●│…{].*)$`)
+	figure = lazyregexp.New(`^([^A-Za-zα-ω±]*|.*[\d/:●│…{].*)$`)
 	// inBlock begins a line of the answer of one of several experiments.
-	inBlock = regexp.MustCompile(`^  (published|here|so|FAIL) +`)
+	inBlock = lazyregexp.New(`^  (published|here|so|FAIL) +`)
 	// callers end a heading: add, 100 callers.
-	callers = regexp.MustCompile(`, \d+ callers?$`)
+	callers = lazyregexp.New(`, \d+ callers?$`)
 	// comparison heads the differences of two variants.
-	comparison = regexp.MustCompile(`^\w+ compared with \w+$`)
+	comparison = lazyregexp.New(`^\w+ compared with \w+$`)
 	// figured are words that look like one.
-	figured = regexp.MustCompile(`^p\d+(\.\d+)?$|^\d+% CI$|^\D*/op$`)
+	figured = lazyregexp.New(`^p\d+(\.\d+)?$|^\d+% CI$|^\D*/op$`)
 )
 
 // termsOf are the terms of a line. The lab's blocks hold sentences.
 func termsOf(line string, sentences bool) []string {
-	terms := coded.FindAllString(cut.ReplaceAllString(line, ""), -1)
-	for _, word := range capitals.FindAllString(line, -1) {
+	terms := coded().FindAllString(cut().ReplaceAllString(line, ""), -1)
+	for _, word := range capitals().FindAllString(line, -1) {
 		if !slices.Contains(notTerms, word) {
 			terms = append(terms, word)
 		}
 	}
 	cells, isTable := strings.CutPrefix(line, "  ")
-	if sentences || inBlock.MatchString(line) {
+	if sentences || inBlock().MatchString(line) {
 		isTable = false
 	}
-	if !isTable || !columnar.MatchString(cells) {
+	if !isTable || !columnar().MatchString(cells) {
 		return terms
 	}
-	for _, cell := range columnar.Split(strings.TrimSpace(cells), -1) {
-		cell, _, _ = strings.Cut(callers.ReplaceAllString(strings.TrimPrefix(cell, "← "), ""), " (")
-		cell = comparison.ReplaceAllString(cell, "compared with")
-		if (!figure.MatchString(cell) || figured.MatchString(cell)) && !slices.Contains(namesOfFixtures, cell) {
+	for _, cell := range columnar().Split(strings.TrimSpace(cells), -1) {
+		cell, _, _ = strings.Cut(callers().ReplaceAllString(strings.TrimPrefix(cell, "← "), ""), " (")
+		cell = comparison().ReplaceAllString(cell, "compared with")
+		if (!figure().MatchString(cell) || figured().MatchString(cell)) && !slices.Contains(namesOfFixtures, cell) {
 			terms = append(terms, cell)
 		}
 	}

@@ -7,18 +7,18 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"contend/experiment"
+	"contend/internal/lazyregexp"
 	"contend/internal/testenv"
 	"contend/setting"
 )
 
 // offLine is a commented-out line of an experiment file.
-var offLine = regexp.MustCompile(`(?m)^( *)#(\S)`)
+var offLine = lazyregexp.New(`(?m)^( *)#(\S)`)
 
 // With every line uncommented the file is still valid: no line shows what is not allowed.
 func TestInitLines(t *testing.T) {
@@ -33,10 +33,10 @@ func TestInitLines(t *testing.T) {
 			t.Fatalf("%q: exit code %d: %s", args, code, &errs)
 		}
 		text := testenv.Read(t, path)
-		if found := offLine.FindAllString(string(text), -1); len(found) < 15 {
+		if found := offLine().FindAllString(string(text), -1); len(found) < 15 {
 			t.Errorf("%d lines are commented out", len(found))
 		}
-		f, err := experiment.Parse("all.yaml", offLine.ReplaceAll(text, []byte("$1$2")))
+		f, err := experiment.Parse("all.yaml", offLine().ReplaceAll(text, []byte("$1$2")))
 		if err != nil {
 			t.Fatalf("%q: %v", args, err)
 		}
@@ -47,7 +47,7 @@ func TestInitLines(t *testing.T) {
 }
 
 // offMarked is a commented-out line that states what its value is.
-var offMarked = regexp.MustCompile(`(?m)^ *#(?:(\w+): (.*)|- .*) # (default|example)$`)
+var offMarked = lazyregexp.New(`(?m)^ *#(?:(\w+): (.*)|- .*) # (default|example)$`)
 
 // A commented-out line states whether it shows the default, as the tags have it, or an example.
 func TestInitSaysWhatIsDefault(t *testing.T) {
@@ -61,8 +61,8 @@ func TestInitSaysWhatIsDefault(t *testing.T) {
 	for _, s := range comparing() {
 		settings[s.Path[strings.LastIndexByte(s.Path, '.')+1:]] = s
 	}
-	marked := offMarked.FindAllStringSubmatch(string(text), -1)
-	if off := offLine.FindAllString(string(text), -1); len(marked) != len(off) {
+	marked := offMarked().FindAllStringSubmatch(string(text), -1)
+	if off := offLine().FindAllString(string(text), -1); len(marked) != len(off) {
 		t.Errorf("%d of %d commented-out lines state what their value is", len(marked), len(off))
 	}
 	count := map[string]int{}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	collector "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	"google.golang.org/protobuf/proto"
 
+	"contend/internal/lazyregexp"
 	"contend/internal/testenv"
 	"contend/report"
 )
@@ -154,7 +154,7 @@ func TestNoCollector(t *testing.T) {
 	}
 }
 
-var pageAddress = regexp.MustCompile(`Prometheus: (http://127\.0\.0\.1:\d+/metrics)\n`)
+var pageAddress = lazyregexp.New(`Prometheus: (http://127\.0\.0\.1:\d+/metrics)\n`)
 
 func TestPrometheus(t *testing.T) {
 	t.Parallel()
@@ -166,7 +166,7 @@ func TestPrometheus(t *testing.T) {
 		ended <- Main(ctx, []string{"run", "--think", "1ms", "-d", "1m", "--prometheus", "127.0.0.1:0", "guard:mutex"}, Streams{&out, &said})
 	}()
 	testenv.Eventually(t, "there is something to be fetched", func() bool {
-		m := pageAddress.FindStringSubmatch(said.String())
+		m := pageAddress().FindStringSubmatch(said.String())
 		if m == nil {
 			return false
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/docs"
+	"contend/internal/lazyregexp"
 	"contend/internal/testenv"
 )
 
@@ -47,7 +48,7 @@ func TestWordsNotSaidInDocs(t *testing.T) {
 	for _, page := range append(pages(t), "../../CONTRIBUTING.md", "../../CHANGELOG.md") {
 		text := testenv.Read(t, page)
 		number := 0
-		for line := range strings.Lines(inCode.ReplaceAllStringFunc(string(text), blanked)) {
+		for line := range strings.Lines(inCode().ReplaceAllStringFunc(string(text), blanked)) {
 			if number++; filepath.Base(page) == "terminology.md" && strings.HasPrefix(line, "|") {
 				cells := strings.Split(line, " | ") // elsewhere called, and do not say
 				line = strings.Join(cells[1:min(3, len(cells))], " | ")
@@ -61,7 +62,7 @@ func TestWordsNotSaidInDocs(t *testing.T) {
 
 // inCode matches what is not prose: fenced and indented blocks, code, where a link leads,
 // and headings that are the name of a key.
-var inCode = regexp.MustCompile("(?m)^ *```(?s:.*?)^ *```$|^ {4,}\\S.*$|`[^`]+`|\\]\\([^)]*\\)|^#+ [a-z_]+$")
+var inCode = lazyregexp.New("(?m)^ *```(?s:.*?)^ *```$|^ {4,}\\S.*$|`[^`]+`|\\]\\([^)]*\\)|^#+ [a-z_]+$")
 
 // blanked has only the line breaks of a text.
 func blanked(text string) string { return strings.Repeat("\n", strings.Count(text, "\n")) + " " }
@@ -69,11 +70,11 @@ func blanked(text string) string { return strings.Repeat("\n", strings.Count(tex
 // A page is read outside of code only, and all of it.
 func TestInCode(t *testing.T) {
 	const page = "the arm\n```\nthe subject\n```\n    a visit\nof `arms`, [an arm](x.md#arms) and `a\ncell` or cells\n## arms\n### Two arms\n"
-	found := saidIn(inCode.ReplaceAllStringFunc(page, blanked), notToSay())
+	found := saidIn(inCode().ReplaceAllStringFunc(page, blanked), notToSay())
 	if want := []string{"arm", "arm", "cells", "arms"}; !slices.Equal(found, want) {
 		t.Errorf("found %q, want %q", found, want)
 	}
-	if got := strings.Count(inCode.ReplaceAllStringFunc(page, blanked), "\n"); got != strings.Count(page, "\n") {
+	if got := strings.Count(inCode().ReplaceAllStringFunc(page, blanked), "\n"); got != strings.Count(page, "\n") {
 		t.Errorf("%d lines are left", got)
 	}
 }
@@ -106,7 +107,7 @@ func TestWhatMayBeSaid(t *testing.T) {
 // staying matches what stays as it is: a command line; what is quoted; what is joined to other words or a dash, as
 // in load.vus, --vus, per-vu and pipe:chan; the key that a mistake in a file is about, keys that are called so,
 // and lists of bare names after "expected" and "built in are".
-var staying = regexp.MustCompile("^\\$ .*|\"[^\"]*\"|'[^']*'|`[^`]*`|" +
+var staying = lazyregexp.New("^\\$ .*|\"[^\"]*\"|'[^']*'|`[^`]*`|" +
 	`[\w-]*[./_={}-]+[\w./_={}-]*|\w+:\w[\w:]*|:\d+:\d+: \w+|\bkeys? \w+(, \w+)*|(expected|built in are) \w+(, \w+)*(,| or) \w+`)
 
 // notToSay matches the words that terminology.md says not to say.
@@ -122,5 +123,5 @@ func notToSay() *regexp.Regexp {
 
 // saidIn are those in a line.
 func saidIn(line string, not *regexp.Regexp) []string {
-	return not.FindAllString(staying.ReplaceAllString(line, " "), -1)
+	return not.FindAllString(staying().ReplaceAllString(line, " "), -1)
 }
