@@ -210,7 +210,7 @@ var rooms = map[string]size{
 	"h2":                   {1395, 1140},
 	"hist":                 {840, 895},
 	"history":              {980, 670},   // +55, +20: functions that are 99% of the instructions, and which of them grew; +95: Go benchmarks are read here, for abtest too, which may not import report; +10, +10: a build alone at an end of the history
-	"internal/cli":         {9185, 5865}, // +20: a file that has a result is not replaced by another form of it; +90, +265: teardown of a script whose server is started here; a run for each difference of scripts; +85, +0: a program that cannot be driven has a page; +225, +80: the commit that made a difference is looked for; +0, +15: exit codes of scripts as in k6; +280, +0: programs without a URL, which contend finds out, and what would work in a folder; +430, +175: histories: what is kept, shown, imported and checked
+	"internal/cli":         {9200, 5865}, // +35: a file that has a result is not replaced by another form of it, and proposed revisions exist; +90, +265: teardown of a script whose server is started here; a run for each difference of scripts; +85, +0: a program that cannot be driven has a page; +225, +80: the commit that made a difference is looked for; +0, +15: exit codes of scripts as in k6; +280, +0: programs without a URL, which contend finds out, and what would work in a folder; +430, +175: histories: what is kept, shown, imported and checked
 	"internal/cpu":         {320, 235},
 	"internal/epoll":       {135, 0},
 	"fleet":                {2935, 2165}, // +75: what was overheard is complete; who is to be lost is not waited for as long as others that a busy machine holds up

@@ -83,7 +83,7 @@ func (d *Document) afterFailure(f failure.Failure) string {
 		return plain.Line(f.Advice)
 	case f.Kind == failure.Exited && f.Exit != nil && *f.Exit == 0:
 		return "have the command stay in the foreground until it is stopped, without & and no daemon"
-	case found:
+	case found && !f.Died: // alone it has no load to die of
 		return "start it alone, and see why: " + strings.NewReplacer("{{addr}}", "127.0.0.1:8080", "{{port}}", "8080").Replace(a.Does)
 	}
 	return ""

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	tailLines = 20
+	tailLines = 50 // a usage text, or a stack, with the cause above it
 	tailBytes = 8 << 10
 )
 

@@ -40,11 +40,29 @@ func ofGoModule(folder fs.FS) (lines []string) {
 	for _, main := range append([]string{"main.go"}, programs[:min(most, len(programs))]...) {
 		if regexp.MustCompile(`(?m)^package main\b`).MatchString(content(folder, main)) {
 			program := strings.TrimSuffix("./"+path.Dir(main), "/.")
-			lines = append(lines, "contend run 'go run "+program+"'",
-				"contend compare --revisions main,HEAD --build 'go build -o {{out}} "+program+"' --url http://{{addr}}/ -- '{{out}}'")
+			lines = append(lines, "contend run 'go run "+program+"'")
+			if before := baseline(folder); before != "" {
+				lines = append(lines, "contend compare --revisions "+before+",HEAD --build 'go build -o {{out}} "+program+"' --url http://{{addr}}/ -- '{{out}}'")
+			}
 		}
 	}
 	return lines
+}
+
+// baseline is the revision to compare HEAD with in a repository: its main branch, or what was before HEAD there.
+func baseline(folder fs.FS) string {
+	if _, err := fs.Stat(folder, ".git"); err != nil {
+		return ""
+	}
+	for _, branch := range []string{"main", "master"} {
+		name := "refs/heads/" + branch
+		_, err := fs.Stat(folder, ".git/"+name)
+		there := err == nil || strings.Contains(content(folder, ".git/packed-refs"), " "+name+"\n")
+		if there && content(folder, ".git/HEAD") != "ref: "+name+"\n" {
+			return branch
+		}
+	}
+	return "HEAD~1"
 }
 
 // ofNode runs what npm starts, or the main file.
@@ -67,7 +85,7 @@ func ofNode(folder fs.FS) []string {
 
 var (
 	exposed   = lazyregexp.New(`(?mi)^EXPOSE\s+(\d+)`)
-	publishes = lazyregexp.New(`(?m)^\s*-\s*["']?(?:[\d.]+:)?(\d+):\d+`)
+	publishes = lazyregexp.New(`(?m)(?:^\s*-|\bports:\s*\[)\s*["']?(?:[\d.]+:)?(\d+):\d+`)
 )
 
 // ofDockerfile runs the image.
