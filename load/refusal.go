@@ -67,7 +67,7 @@ func (r *Result) wrongOrMissing() *finding.Warning {
 	case r.Starved > 0:
 		return finding.Starved.Refusal("%s", r.silent())
 	case r.Planned == 0:
-		return finding.Errors.Refusal("no iteration began within the %v measured", r.Duration.Round(time.Millisecond))
+		return finding.Errors.Refusal("no iteration started within the %v measured", r.Duration.Round(time.Millisecond))
 	case r.Completed == 0 && wrong > 0:
 		return finding.Errors.Refusal("no request succeeded")
 	case r.Stopped == StoppedByOutage:

@@ -136,7 +136,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 // time, or no answer arrived within one of several comparisons.
 func starved(code int, output string) bool {
 	output = strings.Join(strings.Fields(output), " ") // however it is wrapped
-	return code == exitFailed && (strings.Contains(output, "no iteration began within") ||
+	return code == exitFailed && (strings.Contains(output, "no iteration started within") ||
 		strings.Contains(output, "nothing_succeeded") && strings.Contains(output, "INCONCLUSIVE"))
 }
 
