@@ -34,7 +34,13 @@ func Wrap(text string) string {
 	return v.text()
 }
 
-// TextTable and MarkdownTable write a table.
+// PageTable, TextTable and MarkdownTable write a table.
+func PageTable(columns []string, rows ...[]string) []string {
+	v := new(view)
+	v.rows(table{columns: columns, rows: rows})
+	return v.lines(textWidth)
+}
+
 func TextTable(columns []string, rows ...[]string) string {
 	v := new(view)
 	v.table(table{columns: columns, rows: rows})

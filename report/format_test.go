@@ -48,6 +48,16 @@ func TestTableAlignment(t *testing.T) {
 	}
 }
 
+// Where a row is too wide for a page its name is shortened, and not a figure.
+func TestPageKeepsFigures(t *testing.T) {
+	lines := report.PageTable([]string{"function", "A"}, []string{strings.Repeat("x", 200), "1,234"}, []string{"all", "5"})[1:]
+	for i, end := range []string{" A", "x…  1,234", " 5"} {
+		if plain.Width(lines[i]) != 100 || !strings.HasSuffix(lines[i], end) {
+			t.Errorf("%q is %d wide, want 100 and %q at its end", lines[i], plain.Width(lines[i]), end)
+		}
+	}
+}
+
 func TestMarkdown(t *testing.T) {
 	tests := []struct{ give, want string }{
 		{`a|b`, `a\|b`},

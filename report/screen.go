@@ -184,7 +184,10 @@ func (s *screen) lines(most int) []string {
 func (v *view) lines(most int) []string {
 	var b strings.Builder
 	head := view{append([]element{{kind: validity}}, v.elements...)}
-	_ = head.write(&b, apartInText, func(b *strings.Builder, e element) { e.writeText(b, most) }) // a Builder takes everything
+	_ = head.write(&b, apartInText, func(b *strings.Builder, e element) { // a Builder takes everything
+		e.table = e.table.fitted()
+		e.writeText(b, most)
+	})
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")[1:]
 }
 
@@ -346,6 +349,32 @@ func (t table) lines() []string {
 	var b strings.Builder
 	t.writeText(&b)
 	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+}
+
+// leastName is how many columns are left of a name at least.
+const leastName = 20
+
+// fitted shortens the names in the first column where a line is wider than a page, which would lose its figures.
+func (t table) fitted() table {
+	if len(t.rows) == 0 || !t.headed() {
+		return t
+	}
+	longest, over := 0, -textWidth
+	for _, line := range t.lines() {
+		over = max(over, plain.Width(line)-textWidth)
+	}
+	for _, row := range t.rows {
+		longest = max(longest, plain.Width(row[0]))
+	}
+	if over <= 0 || longest-over < leastName {
+		return t
+	}
+	rows := slices.Clone(t.rows)
+	for i, row := range rows {
+		rows[i] = slices.Concat([]string{plain.Clip(row[0], longest-over)}, row[1:])
+	}
+	t.rows = rows
+	return t
 }
 
 // standFor says what runs under each name.
