@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,7 +64,7 @@ func (d *Document) bisectScreen() *screen {
 		s.trust, s.mood = "INCONCLUSIVE: the search was stopped after "+looks, doubted
 	case !b.Found():
 		s.first = fmt.Sprintf("One of %s: no comparison tells more", plural(len(likely), "commit"))
-		s.trust, s.mood = "INCONCLUSIVE: the commits between cannot be built or measured; "+looks, doubted
+		s.trust, s.mood = "INCONCLUSIVE: commits between were skipped; "+looks, doubted
 	case b.Confirmed != nil:
 		s.first = sentence(against(best, *b.Confirmed))
 		s.trust = fmt.Sprintf("Valid: probability %s after %s, then compared with its parent", probable(best.Probability), looks)
@@ -77,6 +78,13 @@ func (d *Document) bisectScreen() *screen {
 	s.rows(b.table(likely))
 	s.aside("%s", whole.first)
 	s.next = Step{"see what it changed", "git show " + best.Hash[:min(12, len(best.Hash))]}
+	if i := slices.IndexFunc(likely, func(i int) bool { return b.Commits[i].Failed != "" }); !b.Found() && i >= 0 {
+		c := b.Commits[likely[i]]
+		s.aside("%.12s was skipped: %s", c.Hash, c.Failed)
+		if strings.HasPrefix(c.Failed, string(stat.Invalid)) && !strings.Contains(d.Asked, "--expect") {
+			s.next = advise("add --count: other programs do not change how many instructions a commit executes")
+		}
+	}
 	return s
 }
 

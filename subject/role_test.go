@@ -151,7 +151,7 @@ func logReady(args []string) {
 }
 
 func fail(args []string) {
-	for i := range 30 {
+	for i := range 60 {
 		fmt.Fprintf(os.Stderr, "line %d\n", i+1)
 	}
 	fmt.Fprintln(os.Stderr, strings.Join(args, " "))

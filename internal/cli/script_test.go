@@ -404,7 +404,7 @@ func TestComparators(t *testing.T) {
 			t.Errorf("%v %s %s is %v", tt.value, tt.op, tt.want, got)
 		}
 	}
-	const said = "FAILED: no iteration\n  began within the 500ms measured"
+	const said = "FAILED: no iteration\n  started within the 500ms measured"
 	if !starved(exitFailed, said) || starved(exitUndecided, said) || starved(exitFailed, "FAILED: not ready") {
 		t.Error("a starved command is not told from others")
 	}
