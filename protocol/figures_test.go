@@ -136,7 +136,7 @@ func alike(t *testing.T, all []way, plan load.Plan, with func(Target) Target) {
 // HTTP of one version says the same of the same load, whoever drives it, with TLS and without.
 func TestFiguresOfHTTP(t *testing.T) {
 	t.Parallel()
-	plan := load.Plan{VUs: 2, PerVU: 12, Duration: time.Minute, Timeout: time.Minute}
+	plan := load.Plan{VUs: 2, PerVU: 12, Duration: 5 * time.Minute, Timeout: time.Minute}
 	for _, version := range []string{"1.1", "2"} {
 		all := httpWays(t, version)
 		for _, c := range []struct {

@@ -368,6 +368,7 @@ func TestContainer(t *testing.T) {
 func TestCompiled(t *testing.T) {
 	pid := os.Getpid()
 	path := fmt.Sprintf("/tmp/perf-%d.map", pid)
+	_ = os.Remove(path) // of an ended process that had the same number
 	addresses, made := []uint64{0x1010}, []perf.Map{{PID: pid, Start: 0x1000, End: 0x2000}}
 	frame := func() Frame { return new(Resolver).Frames(pid, made, addresses, time.Time{})[0][0] }
 	if got := frame(); got != (Frame{}) {
