@@ -78,15 +78,17 @@ func (d *Document) bisectScreen() *screen {
 	s.rows(b.table(likely))
 	s.aside("%s", whole.first)
 	s.next = Step{"see what it changed", "git show " + best.Hash[:min(12, len(best.Hash))]}
-	if i := slices.IndexFunc(likely, func(i int) bool { return b.Commits[i].Failed != "" }); !b.Found() && i >= 0 {
+	if i := slices.IndexFunc(likely, func(i int) bool { return b.Commits[i].Failed != "" }); best.Probability < bisect.Certain && i >= 0 {
 		c := b.Commits[likely[i]]
-		s.aside("%.12s was skipped: %s", c.Hash, c.Failed)
-		if strings.HasPrefix(c.Failed, string(stat.Invalid)) && !strings.Contains(d.Asked, "--expect") {
+		s.aside("%s", skipped(c))
+		if strings.HasPrefix(c.Failed, string(stat.Invalid)) && len(d.Counts) == 0 && !strings.Contains(d.Asked, "--expect") {
 			s.next = advise("add --count: other programs do not change how many instructions a commit executes")
 		}
 	}
 	return s
 }
+
+func skipped(c bisect.Commit) string { return fmt.Sprintf("%.12s was skipped: %s", c.Hash, c.Failed) }
 
 // titled is a commit with what its message begins with.
 func titled(c bisect.Commit) string {
@@ -123,7 +125,7 @@ func (b *Bisection) write(v *view) {
 	v.table(t)
 	for _, c := range b.Commits {
 		if c.Failed != "" {
-			v.bullet("%.12s was skipped: %s", c.Hash, c.Failed)
+			v.bullet("%s", skipped(c))
 		}
 	}
 }

@@ -94,3 +94,23 @@ func TestBisectionIsFound(t *testing.T) {
 		}
 	}
 }
+
+// Where a comparison stayed INVALID the page proposes to count, but not a claim, nor where counts have the answer.
+func TestBisectionProposesToCount(t *testing.T) {
+	const busy = "INVALID (machine_busy): other programs used the CPU"
+	for name, tt := range map[string]struct {
+		d             *report.Document
+		failed, asked string
+		want          bool
+	}{
+		"not measured": {stoppedSearch(), busy, "", true},
+		"not built":    {stoppedSearch(), "exit status 1", "", false},
+		"a claim":      {stoppedSearch(), busy, "contend bisect --expect 'p99 < 1ms'", false},
+		"refuted":      {confirmed(stat.Equivalent), busy, "", false},
+	} {
+		tt.d.Bisection.Commits[3].Failed, tt.d.Asked = tt.failed, tt.asked
+		if said := strings.Contains(screenOf(t, tt.d), "add --count"); said != tt.want {
+			t.Errorf("%s: it is proposed: %v", name, said)
+		}
+	}
+}
