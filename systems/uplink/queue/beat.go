@@ -55,6 +55,10 @@ func (in *Intake) beat(ctx context.Context, again string) error {
 	if err == nil && mine == 0 {
 		return ErrNameTaken
 	}
+	if err == nil {
+		in.saidHolds.Store(int64(len(holds)))
+		in.said.send()
+	}
 	return errors.Join(err, replies[1].Error())
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/redisserver/redistest"
 	"contend/systems/uplink/lorawan"
 	"contend/systems/uplink/message"
 )
@@ -109,6 +110,32 @@ func TestHolders(t *testing.T) {
 		stopA()
 		until(t, "a is gone, with all it held", func() bool { _, _, ok := b.in.Holder("c"); return !ok })
 	})
+}
+
+// Whoever gets the sockets of an instance that ends waits for what that one had in hand, however long the sockets take to close.
+func TestOrderWhereTheHolderEnds(t *testing.T) {
+	t.Parallel()
+	const old, all = 100, 200
+	r := openURL(t, redistest.Start(t).URL())
+	a, stopA := startIntake(t, r, quick("a"), true)
+	b, _ := startIntake(t, r, quick("b"), true)
+	a.in.Hold("c")
+	forward(t, a.in, "c", frames(0, old))
+	had, stopHad := receive(t, &collector{in: a.in}, "c")
+	until(t, "the first has what is old", func() bool { return had.count() == old })
+	a.in.ReleaseAll(t.Context())
+	stopHad()
+	b.in.Hold("c")
+	forward(t, b.in, "c", frames(old, all))
+	got, _ := receive(t, b, "c")
+	beats := func() uint64 { return b.in.holder.view.Load().said["a"].Beat }
+	before := beats()
+	until(t, "the first has said several times that it lives", func() bool { return beats() > before+3 })
+	stopA()
+	until(t, "the second has all", func() bool { return got.count() == all })
+	if got.late > 0 {
+		t.Errorf("%d come after later ones", got.late)
+	}
 }
 
 func TestDownlinks(t *testing.T) {

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -100,6 +101,27 @@ func (in *Intake) Release(customer string) {
 		return slices.Delete(mine, i, i+1)
 	}) {
 		in.tellHolders()
+	}
+}
+
+// ReleaseAll takes back every Hold, and returns when the others can know it, or when ctx ends. Called before the sockets
+// are closed, it has whoever gets them next wait for what this instance gives back: that is older than what is new.
+func (in *Intake) ReleaseAll(ctx context.Context) {
+	if in.holder.change(func([]string) []string { return nil }) {
+		in.tellHolders()
+	}
+	for {
+		said := in.said.wait()
+		if in.saidHolds.Load() == 0 {
+			return
+		}
+		select {
+		case <-said:
+		case <-ctx.Done():
+			return
+		case <-in.ctx.Done():
+			return
+		}
 	}
 }
 

@@ -122,6 +122,9 @@ type Intake struct {
 	lookNow  chan struct{} // nor the keeper
 	changed  atomic.Bool   // what we hold changed since the others heard of it
 
+	saidHolds atomic.Int64 // of how many customers the others can know that we hold a socket
+	said      broadcast    // they can know something else
+
 	mu        sync.Mutex
 	customers map[string]*source
 	byIndex   []*source // of the customers

@@ -236,10 +236,12 @@ func (r *Router) close(read <-chan struct{}, deadline time.Time) {
 // closingTime bounds closing the connections, and separately returning unfinished entries to Redis.
 const closingTime = 5 * time.Second
 
-// hangUp closes all connections. A client that does not answer takes all of its time.
+// hangUp closes all connections, when other instances can know that it does. A client that does not answer takes all of its
+// time, and so does a Redis that is away.
 func (r *Router) hangUp() {
 	closing, cancel := context.WithTimeout(context.Background(), closingTime)
 	defer cancel()
+	r.intake.ReleaseAll(closing)
 	r.streams.Shutdown(closing)
 	r.http.Shutdown(closing)
 }
