@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		os.Unsetenv(name)
 		os.Unsetenv(strings.ToLower(name))
 	}
-	flag.Set("test.parallel", "8") // these tests wait for processes more than they compute
+	flag.Set("test.parallel", "16") // these tests wait for processes more than they compute
 	testscript.Main(withSubject{m}, map[string]func(){"contend": contend, "burn": burn, "published": published, "refused": refused})
 }
 

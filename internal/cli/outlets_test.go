@@ -56,6 +56,7 @@ func completedIn(export *collector.ExportMetricsServiceRequest) (n int64) {
 
 // The last export has what the document has: of a run to its end, and of one that is interrupted.
 func TestExports(t *testing.T) {
+	t.Parallel()
 	for name, interrupt := range map[string]bool{"to its end": false, "interrupted": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -88,6 +89,7 @@ func TestExports(t *testing.T) {
 // Comparisons and sweeps are exported by variant and concurrency, while nothing is measured, and
 // at the end as in the document.
 func TestExportsOfSeveral(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"compare": {"--think", "1ms", "--block", "100ms", "--warmup", "0s", "--rounds", "2", "--pairs", "1", "-c", "1,2", "guard:mutex", "guard:atomic"},
 		"sweep":   {"--think", "1ms", "--block", window.String(), "--warmup", "0s", "-d", "1m", "--visits", "1", "--levels", "1,2", "guard:mutex"},

@@ -10,6 +10,7 @@ import (
 
 // Scripts run as in k6: the exit code, what is printed in the page or as an error, and in how many parts.
 func TestScriptsOfK6(t *testing.T) {
+	t.Parallel()
 	const thrown = "export const options = { vus: 1, iterations: 3 };\nexport default function () { throw new Error('no'); }"
 	for _, c := range []struct {
 		name, text string

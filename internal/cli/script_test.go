@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 		fixed, alone = testenv.HeldPort(t), testenv.HeldPort(t)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Files:               scripts(t),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *testenv.Update,
@@ -97,6 +97,17 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// scripts are the files of testdata/script, first those that wait for longest.
+func scripts(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	testenv.Must(t, err)
+	longest := []string{"uplink", "compare_fails", "sweep", "why"}
+	waits := func(file string) int { return slices.Index(longest, strings.TrimSuffix(filepath.Base(file), ".txtar")) }
+	slices.SortStableFunc(files, func(a, b string) int { return cmp.Compare(waits(b), waits(a)) })
+	return files
 }
 
 // window is long enough for an iteration to begin in it where other programs take

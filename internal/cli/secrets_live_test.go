@@ -19,6 +19,7 @@ import (
 
 // Collectors, Prometheus and browsers get no secret.
 func TestSecretsAreNotWatched(t *testing.T) {
+	t.Parallel()
 	w := newWitness(t)
 	var mu sync.Mutex
 	told := map[string]string{}
