@@ -121,8 +121,11 @@ func TestHistoryCheck(t *testing.T) {
 		t.Fatalf("exit code %d, %s\n%s", code, complaint, out)
 	}
 	out, complaint, code := p.contend("history", "--check", "perf")
-	if code == exitUndecided {
-		t.Skipf("the repetition is not valid: %s\n%s", complaint, out)
+	if _, results := p.kept(); code == exitUndecided { // other programs leave no time for an answer
+		if !strings.Contains(complaint, "the repetition has no valid result: contend compare --revisions "+commits[4][:12]+","+commits[5][:12]) || len(results) != len(commits) {
+			t.Errorf("%d results, %s\n%s", len(results), complaint, out)
+		}
+		return
 	}
 	if code != exitUnmet || !strings.HasPrefix(out, "CONFIRMED: response time p50 ") || !strings.Contains(out, "--revisions "+commits[4][:12]+","+commits[5][:12]) {
 		t.Fatalf("exit code %d, %s\n%s", code, complaint, out)
