@@ -87,7 +87,8 @@ func (t *Trials) slowest(o ChangeOver) (perSec float64) {
 
 // useless says after so many rounds whether further ones would be: at each level the
 // generator is the limit of every comparison, or, which the first round shows, a rate is
-// not held, an arm answers nothing right, or no candidate answers as the baseline does.
+// not held, an arm answers nothing right, each pair has one that
+// fails too often, or no candidate answers as the baseline does.
 // Levels where it is the limit get no further rounds.
 func (c *comparing) useless(rounds int) bool {
 	t := c.trials
@@ -113,9 +114,21 @@ func (c *comparing) useless(rounds int) bool {
 }
 
 // hopeless reports whether the rounds so far leave nothing that further ones could decide: an arm
-// answers nothing right, or no candidate answers as the baseline does.
+// answers nothing right, or no candidate answers as the baseline does, or each pair has one that fails too often.
 func (t *Trials) hopeless() bool {
-	return slices.ContainsFunc(t.Arms, t.nothingRight) || t.allDiffer()
+	return slices.ContainsFunc(t.Arms, t.nothingRight) || t.allDiffer() || t.allFail()
+}
+
+// allFail reports whether every pair has an arm with more errors than are allowed in all rounds that there may be,
+// so that no number of rounds without any makes up for them.
+func (t *Trials) allFail() bool {
+	fails := func(arm string, level int) bool {
+		c, seen := t.Result(arm, level)
+		return seen && float64(c.Wrong()) > t.Design.MaxErrors*float64(c.Planned)*float64(t.Design.Rounds)
+	}
+	return len(t.Comparisons) > 0 && !slices.ContainsFunc(t.Comparisons, func(c Comparison) bool {
+		return !c.Reason.Is(finding.Errors) || !fails(c.Baseline, c.Concurrency) && !fails(c.Candidate, c.Concurrency)
+	})
 }
 
 // nothingRight reports whether an arm has answered, and nothing of it was right.

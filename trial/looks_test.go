@@ -327,6 +327,41 @@ func TestTrialEndsWhereAnswersDiffer(t *testing.T) {
 	}
 }
 
+// A pair ends after the first round if one fails so often that no further rounds make up for it, unless another pair can
+// still be decided.
+func TestTrialEndsWhereOneFails(t *testing.T) {
+	d := design()
+	d.Rounds, d.Metrics, d.MaxErrors, d.Block = 7, []metric.Name{metric.Throughput}, 0.02, 50*time.Millisecond
+	for _, tt := range []struct {
+		name   string
+		shares []float64 // of errors, one for each candidate
+		rounds int
+	}{
+		{"most", []float64{0.7}, 1},
+		{"a fifth, all rounds at most 2%", []float64{0.2}, 1},
+		{"a tenth, which six rounds may make up for", []float64{0.1}, 7},
+		{"one of two", []float64{0.7, 0}, 7},
+		{"both", []float64{0.7, 0.7}, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			arms := []Arm{sleeping("baseline", time.Millisecond)}
+			for i, share := range tt.shares {
+				failed := 0.0
+				arms = append(arms, funcArm(string(rune('A'+i)), func(context.Context) (load.Outcome, error) {
+					time.Sleep(time.Millisecond)
+					before := math.Floor(failed)
+					failed += share
+					return load.Outcome{Failed: math.Floor(failed) > before}, nil
+				}))
+			}
+			trials, err := Compare(t.Context(), arms, load.Plan{VUs: 1}, d, nil)
+			if c := trials.Comparisons[0]; err != nil || trials.roundsDone() != tt.rounds || c.Verdict != stat.Invalid || !c.Reason.Is(finding.Errors) {
+				t.Errorf("%s: %v after %d rounds, want %d: %v", tt.name, c.Reason, trials.roundsDone(), tt.rounds, err)
+			}
+		})
+	}
+}
+
 func TestOutline(t *testing.T) {
 	short := NewDesign()
 	short.Duration = 20 * time.Second
