@@ -107,6 +107,9 @@ func (p Part) design(o Options) trial.Design {
 	d := p.Design
 	d.Seed, d.Duet, d.Probe, d.ChangesOver = o.Seed, o.Duet, o.Placement.Probe, true
 	d.Pilot, d.Widen = true, o.Placement.Widen
+	if p.Plan.Pacer != nil {
+		d.Metrics = trial.PacedMetrics(d.Metrics)
+	}
 	return d
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/load"
 	"contend/trial"
 )
 
@@ -62,6 +63,9 @@ func (d *Document) AddStored(base, cand Stored, how trial.Apart) error {
 	for _, pair := range d.matches(base, cand) {
 		a := how
 		a.Baseline, a.Candidate = pair[0].Side, pair[1].Side
+		if pair[0].paced() && pair[1].paced() {
+			a.Metrics = trial.PacedMetrics(how.Metrics)
+		}
 		a.Baseline.Arm, a.Candidate.Arm = namesApart(pair, base.Name, cand.Name)
 		d.Apart = append(d.Apart, Apart{pair[0].Place, a})
 	}
@@ -82,6 +86,10 @@ func (d *Document) AddStored(base, cand Stored, how trial.Apart) error {
 type side struct {
 	Place
 	trial.Side
+}
+
+func (s side) paced() bool {
+	return !slices.ContainsFunc(s.Rounds, func(c trial.Cell) bool { return c.Model != load.OpenModel })
 }
 
 func (s side) is(o side) bool { return s.Place == o.Place && s.Arm == o.Arm }

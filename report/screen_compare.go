@@ -26,7 +26,7 @@ func (d *Document) compareScreen() *screen {
 	s.next = d.afterComparing(s, list)
 	if len(list) == 1 {
 		s.first = sentence(list[0].Comparison)
-		s.trust = trust(list[0].Comparison, len(s.marked()))
+		s.trust = d.withRate(trust(list[0].Comparison, len(s.marked())), list[0])
 	} else {
 		s.first, s.trust = summary(list)
 		if n := len(ofVerdict(list, stat.Invalid)); n > 0 {

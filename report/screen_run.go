@@ -141,11 +141,7 @@ func (d *Document) caveats(r *load.Result) []finding.Warning {
 func underLoad(r *load.Result) string {
 	text := fmt.Sprintf("concurrency %d, %s measured", r.Concurrency, window(r.Duration))
 	if r.Model == load.OpenModel {
-		due := fmt.Sprintf("arrivals %s", r.Plan.Pacer)
-		if constant, ok := strings.CutPrefix(due, "arrivals constant:"); ok {
-			due = constant + " requests due per second"
-		}
-		text = fmt.Sprintf("%s, up to %s in flight; %s measured", due, unit.Count(r.Concurrency), window(r.Duration))
+		text = fmt.Sprintf("%s, up to %s in flight; %s measured", due(r), unit.Count(r.Concurrency), window(r.Duration))
 	}
 	if r.Plan.Warmup > 0 && !r.Local {
 		text += " after " + window(r.Plan.Warmup) + " of warm-up"
@@ -154,6 +150,25 @@ func underLoad(r *load.Result) string {
 		text += ", " + by
 	}
 	return text
+}
+
+// due says when the requests of an open model are due.
+func due(r *load.Result) string {
+	text := fmt.Sprintf("arrivals %s", r.Plan.Pacer)
+	if constant, ok := strings.CutPrefix(text, "arrivals constant:"); ok {
+		return constant + " requests due per second"
+	}
+	return text
+}
+
+// withRate has the rate of a comparison instead of the concurrency, which hardly matters then.
+func (d *Document) withRate(status string, c Comparison) string {
+	for _, r := range d.Results {
+		if r.Place == c.Place && r.Arm == c.Baseline && r.Concurrency == c.Concurrency && r.Plan.Pacer != nil {
+			return strings.Replace(status, " "+at(c.Comparison), " with "+due(r.Result), 1)
+		}
+	}
+	return status
 }
 
 // crowded says that other programs took cores, idle ones included, unless a warning says it.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"contend/finding"
@@ -45,7 +46,7 @@ type Design struct {
 	// Metrics to compare. The first is the primary one: it has the whole significance level;
 	// the others, those that both arms have, share that level, so that verdicts on m of them
 	// need rounds with 2^(1−rounds) ≤ level ÷ m.
-	Metrics []metric.Name `json:"metrics" file:"compare.metrics" flag:"metric" default:"throughput_per_s,response_p50_ns,response_p90_ns,response_p99_ns,response_p999_ns,server_cpu_ns_per_op,server_instructions_per_op,server_rss_bytes,errors" words:"*metrics* to compare; the first is the primary one, whose verdict counts"`
+	Metrics []metric.Name `json:"metrics" file:"compare.metrics" flag:"metric" default:"throughput_per_s,response_p50_ns,response_p90_ns,response_p99_ns,response_p999_ns,server_cpu_ns_per_op,server_instructions_per_op,server_rss_bytes,errors" words:"*metrics* to compare; the first is the primary one, whose verdict counts (at a rate the default has no throughput)"`
 	// MaxErrors is the share of failed and errored iterations beyond which there
 	// is no verdict; in documents without it that of finding.Errors.
 	MaxErrors float64 `json:"max_errors" file:"compare.max_errors" default:"0.1%" unit:"percent" min:"0%" below:"100%" words:"result is INVALID above this share of failed requests"`
@@ -88,6 +89,15 @@ func NewDesign() Design {
 	var d Design
 	setting.Defaults(&d)
 	return d
+}
+
+// PacedMetrics are those of a load at a rate. That is also the throughput of each arm that holds it, so the default
+// metrics then begin with the median response time.
+func PacedMetrics(list []metric.Name) []metric.Name {
+	if slices.Equal(list, NewDesign().Metrics) {
+		return list[1:]
+	}
+	return list
 }
 
 // MarginOf returns the largest relative difference in a metric that does not matter.
