@@ -77,7 +77,7 @@ var (
 	MachineBusy = kind(Kind{Code: "machine_busy", Figure: true, Warns: 0.25, Refuses: 0.50,
 		Says:      "other programs took much of the CPU this run needed",
 		When:      "one side was at its limit, or waited for a core longer than it had one, on a machine with no idle core (95% of all CPU time was used), and other programs used over {warns} of it; over {refuses}: no verdict, except for differences of throughput too large for the others to have made. Open model: no verdict about times if `start_lag` is given, too, and others took over {warns} of the CPU time that the load generator needed",
-		Advice:    "rerun on an idle machine",
+		Advice:    "rerun on an idle machine (or count instructions, which other programs hardly change: `--count`)",
 		Spares:    "very large differences of throughput keep their direction",
 		OfRun:     "“the server reaches no more than this”: others had the CPU",
 		OfVerdict: "a difference that other programs made"})

@@ -7,6 +7,7 @@ import (
 
 	"contend/finding"
 	"contend/internal/lazyregexp"
+	"contend/load"
 )
 
 var (
@@ -15,9 +16,12 @@ var (
 )
 
 // Advice is what to do about a warning of this code, "" if nothing can be done. It omits what is in
-// brackets if that names flags that the command of the page does not have.
+// brackets if that names flags that the command of the page does not have, or --count where nothing can be counted.
 func (d *Document) Advice(code string) string {
 	return inBrackets().ReplaceAllStringFunc(finding.Advice(code), func(text string) string {
+		if strings.HasSuffix(text, ": --count)") && !d.countable() {
+			return ""
+		}
 		if d.Has == nil || strings.HasPrefix(text, " (curl ") {
 			return text
 		}
@@ -28,6 +32,12 @@ func (d *Document) Advice(code string) string {
 		}
 		return text
 	})
+}
+
+// countable reports whether the servers that the document compares could be driven again with their instructions counted.
+func (d *Document) countable() bool {
+	return d.Command == "compare" && len(d.Arms) > 1 && !slices.ContainsFunc(d.Arms, func(a Arm) bool { return a.URL == "" }) &&
+		!slices.ContainsFunc(d.Results, func(r Result) bool { return r.Model == load.OpenModel })
 }
 
 // curing is the advice on the first caveat whose cause is in the server, as other questions to it come later; empty without one.

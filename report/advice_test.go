@@ -1,0 +1,46 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+
+	"contend/finding"
+	"contend/load"
+	"contend/report"
+)
+
+// Where other programs spoil a comparison of servers that contend starts, their instructions can be counted. A server that
+// runs already cannot be counted, nor one at a rate.
+func TestBusyMachineOffersToCount(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(d *report.Document)
+		want   bool
+	}{
+		"commands": {func(*report.Document) {}, true},
+		"no page":  {func(d *report.Document) { d.Has = func(string) bool { return false } }, false},
+		"a URL":    {func(d *report.Document) { d.Arms[1].Does, d.Arms[1].URL = "http://localhost:1/", "" }, false},
+		"run":      {func(d *report.Document) { d.Command = "run" }, false},
+		"a rate":   {func(d *report.Document) { d.Results[0].Model = load.OpenModel }, false},
+	} {
+		d := three([]int64{10_000, 25_000}, 10)
+		tt.change(d)
+		advice := d.Advice(finding.MachineBusy.Code)
+		if !strings.HasPrefix(advice, "rerun on an idle machine") || strings.Contains(advice, "--count") != tt.want {
+			t.Errorf("%s: %q", name, advice)
+		}
+	}
+	if text := screenOf(t, crowdedOut()); !strings.Contains(text, "INVALID (machine_busy)") || !strings.Contains(text, "--count)") {
+		t.Error(text)
+	}
+}
+
+// crowdedOut compares servers while others use most of the machine.
+func crowdedOut() *report.Document {
+	d := three([]int64{10_000, 10_100}, 10)
+	for _, c := range d.Trials[0].Rounds {
+		c.GeneratorWaitedSec = 0.5
+		c.GeneratorCPUSec, c.Server.CPUSec, c.MachineCPUSec, c.MachineCores = 0.2, 0.2, 2, 2
+	}
+	d.Derive()
+	return d
+}
