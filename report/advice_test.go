@@ -44,3 +44,32 @@ func crowdedOut() *report.Document {
 	d.Derive()
 	return d
 }
+
+// stalling compares servers whose candidate takes 40 ms for its acknowledgements, and fails.
+func stalling() *report.Document {
+	d := three([]int64{4000, 180}, 10)
+	for _, c := range d.Trials[0].Rounds {
+		if c.Arm == "B" {
+			c.Planned, c.Failed = c.Planned+10, 10
+		}
+	}
+	d.Derive()
+	for _, r := range d.Results {
+		if r.Arm == "B" {
+			r.Warnings = append(r.Warnings, finding.DelayedAck.Warning("the median response of 20 bytes took 40.1 ms from its first byte to its last"))
+		}
+	}
+	return d
+}
+
+// A delay that most of a response time is comes before whatever else is wrong; a shorter or longer one is a caveat as others.
+func TestStallComesFirst(t *testing.T) {
+	lines := strings.Split(screenOf(t, stalling()), "\n")
+	if !strings.HasPrefix(lines[1], "INVALID (errors)") || !strings.HasPrefix(lines[2], "! delayed_ack (B): ") || strings.Count(strings.Join(lines, "\n"), "delayed_ack") != 1 {
+		t.Error(strings.Join(lines, "\n"))
+	}
+	lines = strings.Split(screenOf(t, three([]int64{10_000, 25_000}, 10)), "\n")
+	if strings.Contains(lines[2], "delayed_ack") {
+		t.Error(strings.Join(lines, "\n"))
+	}
+}

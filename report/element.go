@@ -161,7 +161,7 @@ func apartInText(before, e element) bool {
 	case labelled:
 		return !strings.HasPrefix(e.label, gutter) || before.kind == tabular || before.kind == advised
 	case caution, bullet:
-		return before.kind != e.kind
+		return before.kind != e.kind && before.kind != validity
 	case tabular:
 		return e.depth == inFull || e.table.title != "" || e.table.headed() && !(before.kind == tabular && before.table.headed())
 	}

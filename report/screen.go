@@ -110,6 +110,7 @@ func (d *Document) screen() *screen {
 		s.first = soFar + s.first
 	}
 	s.trust += d.placed()
+	s.ledByStall(d.Results)
 	if d.Found != "" {
 		s.steps = append(s.todo(), Step{"repeat this elsewhere, as in CI, with all that contend found out", d.Found})
 	}

@@ -61,7 +61,7 @@ func screens() map[string]struct {
 		"sweep-nothing": {onlyWrong(oneSweep(0)), 18}, "rate-nothing": {onlyWrong(searched(false)), 18}, "both-nothing": {onlyWrong(oneLevel(10)), 15}, "levels-nothing": {onlyWrong(comparison()), 15 + 6},
 		"run-nothing": {all["nothing"], 15}, "run-unmet": {followed(expectedOf("p99 < 20ms", "errors < 0.1%", "throughput > 100"), "find the best concurrency", "contend sweep http://localhost:8080/status"), 15}, "sweep-peaked": {followed(oneSweep(0), "measure that level alone", "contend run -c 72 http://127.0.0.1:8080/peaked"), 18}, "sweep-rising": {oneSweep(1), 18}, "sweep-refused": {oneSweep(2), 18},
 		"sweep-bound": {all["sweep-bound"], 18}, "rate-found": {followed(searched(false), "see the response times at that rate in full", "contend run --rate 1542 -c 500 -d 30s http://127.0.0.1:8080/"), 18}, "rate-late": {searched(true), 18},
-		"paced": {paced(1.5), 15}, "machine-busy": {crowdedOut(), 15}, "too-short": {glimpses(), 15}, "sweep-too-short": {glimpse(), 15}, "at-once": {atOnce(), 17}, "run-declining": {declining(), 15}, "run-starved": {starved(), 15},
+		"paced": {paced(1.5), 15}, "machine-busy": {crowdedOut(), 15}, "stalling": {stalling(), 15}, "too-short": {glimpses(), 15}, "sweep-too-short": {glimpse(), 15}, "at-once": {atOnce(), 17}, "run-declining": {declining(), 15}, "run-starved": {starved(), 15},
 		"levels": {all["comparison"], 15 + 6}, "three": {three([]int64{10_000, 25_000, 14_000}, 10), 17}, "changed-over": {all["changed-over"], 16},
 		"guard": {all["guards"], 20}, "guard-one": {guardGrid([]string{"add"}, 8), 20}, "guard-grid": {guardGrid([]string{"add", "add-get", "read-mostly", "section"}, 1, 2, 8, 100), 20},
 		"guard-doubted": {doubtedGuards(), 20}, "guard-inside": {inside(), 20},

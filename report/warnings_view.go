@@ -64,6 +64,19 @@ func (f *findings) line(w located) string {
 	return line
 }
 
+// ledByStall moves the caveat about delayed acknowledgements to below the status where a median response time is mostly
+// such a delay: then that number describes a timer, whatever else is wrong.
+func (s *screen) ledByStall(results []Result) {
+	i := slices.IndexFunc(s.care.list, func(w located) bool { return w.Is(finding.DelayedAck) })
+	if i < 0 || !slices.ContainsFunc(results, func(r Result) bool {
+		return finding.DelayedAck.In(r.Warnings) && r.Service.Quantile(0.5) >= finding.AckDelayFrom && r.Service.Quantile(0.5) < 2*finding.AckDelayFrom
+	}) {
+		return
+	}
+	first := element{kind: caution, text: plain.Line(s.care.line(s.care.list[i]))}
+	s.elements, s.care.list = slices.Insert(s.elements, 0, first), slices.Delete(s.care.list, i, i+1)
+}
+
 // write lists the findings by code.
 func (f *findings) write(v *view) {
 	for _, code := range distinct(f.list, func(w located) string { return w.Code }) {
