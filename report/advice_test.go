@@ -3,6 +3,7 @@ package report_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"contend/finding"
 	"contend/load"
@@ -71,5 +72,30 @@ func TestStallComesFirst(t *testing.T) {
 	lines = strings.Split(screenOf(t, three([]int64{10_000, 25_000}, 10)), "\n")
 	if strings.Contains(lines[2], "delayed_ack") {
 		t.Error(strings.Join(lines, "\n"))
+	}
+}
+
+// noisy compares equal servers whose rounds scatter by a third: more rounds than can be run would be needed for ±2%.
+func noisy() *report.Document {
+	d := three([]int64{10_000, 10_000}, 10)
+	t := &d.Trials[0]
+	for i, c := range t.Rounds {
+		if c.Arm == "B" {
+			n := int64(10_000 * []float64{0.72, 1.4, 1.0, 1.38, 0.7, 1.03, 0.98}[i/2])
+			c.Planned, c.Completed, c.Ops, c.Response, c.Service, c.StartLag = n, n, n, spread(n, time.Millisecond, time.Millisecond), spread(n, time.Millisecond, time.Millisecond), spread(n, 0, 0)
+		}
+		c.Warnings = nil
+	}
+	t.Elapsed = 21 * time.Second
+	d.Derive()
+	d.SettleBy(report.Step{Purpose: "see whether they are equal within ±39%", Command: "contend compare --margin 39% -d 2m ./server ./server"})
+	return d
+}
+
+// A page names how long a decision would take, also where that is too long.
+func TestNoisyPageNamesTheTime(t *testing.T) {
+	text := strings.Join(strings.Fields(screenOf(t, noisy())), " ")
+	if !strings.Contains(text, " h more would settle it, beyond the limit of 1,000 rounds") {
+		t.Error(text)
 	}
 }

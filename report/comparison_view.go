@@ -125,10 +125,23 @@ func more(c trial.Comparison) string {
 	return roughly(c.TimeNeeded) + " more"
 }
 
-// roughly is a time in whole seconds or minutes.
-func roughly(d time.Duration) string {
-	if d < 100*time.Second {
-		return fmt.Sprintf("%.0f s", math.Ceil(d.Seconds()))
+// beyond says that what a comparison needs cannot be run.
+func beyond(c trial.Comparison) string {
+	if !c.OutOfReach() {
+		return ""
 	}
-	return fmt.Sprintf("%.0f min", math.Ceil(d.Minutes()))
+	return fmt.Sprintf(", beyond the limit of %s rounds", unit.Count(trial.MostRounds))
+}
+
+// roughly is a time in whole seconds, minutes, hours or days.
+func roughly(d time.Duration) string {
+	switch {
+	case d < 100*time.Second:
+		return fmt.Sprintf("%.0f s", math.Ceil(d.Seconds()))
+	case d < 100*time.Minute:
+		return fmt.Sprintf("%.0f min", math.Ceil(d.Minutes()))
+	case d < 72*time.Hour:
+		return fmt.Sprintf("%.0f h", math.Ceil(d.Hours()))
+	}
+	return fmt.Sprintf("%s days", unit.Count(int64(math.Ceil(d.Hours()/24))))
 }

@@ -146,7 +146,7 @@ func settles(list []Comparison) string {
 	}
 	text := "Any difference is within that range"
 	if c.RoundsNeeded > 0 {
-		text += "; about " + more(c.Comparison) + " would settle it"
+		text += "; about " + more(c.Comparison) + " would settle it" + beyond(c.Comparison)
 	}
 	return text + "."
 }

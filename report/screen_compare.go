@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"contend/finding"
@@ -134,11 +133,11 @@ func trust(c trial.Comparison, caveats int) string {
 	case c.Verdict == stat.Inconclusive:
 		text := fmt.Sprintf("INCONCLUSIVE, which is not \"equal\": %s %s", rounds, at(c))
 		if c.RoundsNeeded > 0 {
-			needed := strconv.Itoa(c.RoundsNeeded)
+			needed := unit.Count(c.RoundsNeeded)
 			if c.TimeNeeded > 0 {
 				needed = roughly(c.TimeNeeded)
 			}
-			text += fmt.Sprintf("; about %s more would settle it", needed)
+			text += fmt.Sprintf("; about %s more would settle it%s", needed, beyond(c))
 		}
 		return text
 	}

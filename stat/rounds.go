@@ -6,8 +6,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// maxPlannedRounds is where RoundsNeeded gives up: nobody waits for more.
-const maxPlannedRounds = 1000
+// maxPlannedRounds is where RoundsNeeded gives up: no estimate is worth that much. It is far more than can be run, so that a
+// page can tell how long a decision would take.
+const maxPlannedRounds = 100_000
 
 // RoundsNeeded estimates how many rounds beyond those given would settle an
 // INCONCLUSIVE comparison: the smaller of what excludes 1 if the estimated effect is
@@ -30,7 +31,7 @@ const maxPlannedRounds = 1000
 // The result is a plan, not a promise: a spread seen in 6 rounds is itself uncertain,
 // and the answer easily off by a factor of three; next to the least possible number of
 // rounds it can be one short. It is at least 1. ok is false when there is nothing to go by (fewer than 2
-// rounds, or input that Paired would refuse) or when over 1000 rounds would be needed.
+// rounds, or input that Paired would refuse) or when over 100,000 rounds would be needed.
 func RoundsNeeded(logRatios, weights []float64, margin, confidence, power float64) (more int, ok bool) {
 	n := len(logRatios)
 	if n < 2 || checkLogRatios(logRatios) != nil || checkWeights(weights, n) != nil || checkConfidence(confidence) != nil || !(power > 0 && power < 1) {

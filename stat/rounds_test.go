@@ -37,6 +37,8 @@ func TestRoundsNeeded(t *testing.T) {
 		// 13.0·(2/1.98)²·1.047 + 1.92 = 15.8
 		{"no effect, margin 2%", 0, 0.02, 0.02, 0.9, 15.8},
 		// exclude: 10.51·(3/0.5)²·1.047 = 396; within: 13.0·(3/1.48)²·1.047 + 1.92 = 57.8
+		// 13.0·(30/1.98)²·1.047 + 1.92 = 3,127, more than can be run
+		{"equal but noisy, margin 2%", 0, 0.3, 0.02, 0.9, 3127},
 		{"small effect, margin 2%", 0.005, 0.03, 0.02, 0.9, 57.8},
 	}
 	for _, tt := range tests {
@@ -73,7 +75,7 @@ func TestRoundsNeededEdges(t *testing.T) {
 		{"identical, no effect, no margin", []float64{0, 0}, 0, 0.9, 4, true},
 		// no effect and nothing counts as equal: no number of rounds will do
 		{"hopeless", []float64{-0.1, 0.1, -0.2, 0.2}, 0, 0.9, 0, false},
-		// (3.24·0.05/0.001)² is far over a thousand
+		// 3.24·0.05/0 is more than any limit
 		{"too many", []float64{-0.05, 0.05, -0.05, 0.05, 0.05, -0.05, 0.006}, 0, 0.9, 0, false},
 	}
 	for _, tt := range tests {

@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -60,6 +61,11 @@ type Comparison struct {
 	// slowed is set where nothing is wrong but that others took too much of the machine.
 	slowed *slowed
 	named  int // how many requests both have answered; of the primary metric
+}
+
+// OutOfReach reports whether more rounds would be needed than can be run.
+func (c Comparison) OutOfReach() bool {
+	return c.RoundsNeeded > 0 && c.Rounds+c.RoundsNeeded > MostRounds
 }
 
 // Power is the chance at which RoundsNeeded aims.
@@ -308,7 +314,8 @@ func (t *Trials) decide(list []Comparison, found []finding.Warning, effect func(
 			if c.RoundsNeeded = more; ok || c.Rounds < 2 {
 				c.RoundsNeeded = max(more, t.Design.leastRounds()-c.Rounds)
 			}
-			c.TimeNeeded = time.Duration(c.RoundsNeeded) * t.Elapsed / time.Duration(max(1, t.roundsDone()))
+			each := float64(t.Elapsed) / float64(max(1, t.roundsDone()))
+			c.TimeNeeded = time.Duration(min(math.MaxInt64/2, float64(c.RoundsNeeded)*each))
 		}
 		if c.Primary {
 			c.Warnings = slices.Concat(c.Warnings, found, stat.Dependence(c.RoundLogRatios))

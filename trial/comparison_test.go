@@ -110,7 +110,7 @@ func TestLooks(t *testing.T) {
 	if least, looks := d.leastRounds(), rounds(40); least != 6 || !slices.Equal(looks, []int{7, 8, 10, 13, 17, 22, 28, 40}) {
 		t.Errorf("at least %d rounds, looks after %v", least, looks)
 	}
-	if _, err := stat.SequentialLevels(d.Looks(maxRounds), 0.05); err != nil {
+	if _, err := stat.SequentialLevels(d.Looks(MostRounds), 0.05); err != nil {
 		t.Error(err)
 	}
 	d.Rounds = 3

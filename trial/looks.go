@@ -21,8 +21,8 @@ const (
 	// RepeatedRounds are run where nothing else is asked and a trial does not end by
 	// itself.
 	RepeatedRounds = 10
-	// maxRounds is the most that are run where only the time bounds them.
-	maxRounds = 1000
+	// MostRounds can be run, and are where only the time bounds them.
+	MostRounds = 1000
 	// spentRounds is the number of rounds after which the looks may have spent the whole
 	// significance level, and spentPower the power of their share of it that they may have
 	// spent before: so early the first look has a third (stat.SequentialLevels).
@@ -139,7 +139,7 @@ func (d Design) Most(candidates int) time.Duration {
 func (c *comparing) schedule(round time.Duration) error {
 	t := c.trials
 	d := &t.Design
-	most := cmp.Or(d.Rounds, maxRounds)
+	most := cmp.Or(d.Rounds, MostRounds)
 	if d.Duration = d.Most(len(t.Arms) - 1); d.Duration > 0 {
 		most = max(d.leastRounds(), min(most, 1+int((d.Duration-time.Since(c.began))/max(1, round))))
 	}

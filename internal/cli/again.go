@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"contend/internal/lazyregexp"
+	"contend/internal/unit"
 	"contend/load"
 	"contend/report"
 	"contend/setting"
+	"contend/stat"
 	"contend/trial"
 )
 
@@ -25,6 +27,29 @@ var (
 // longer measures as before with another --duration and without --rounds.
 func (a *app) longer(most time.Duration) report.Step {
 	return report.Step{Purpose: report.MeasureLonger, Command: a.again(slices.Concat(ofLength, ofFiles), "-d", setting.Duration(most))}
+}
+
+// wider measures as before with a margin that can be settled, where no number of rounds that can be run would settle the
+// present one: the farthest end of the interval, in whole per cent. It is empty if no margin can be.
+func (a *app) wider(doc *report.Document) report.Step {
+	margin, takes := 0.0, time.Duration(0)
+	for _, c := range doc.Comparisons {
+		if !c.Primary || !c.OutOfReach() || !c.Bounded() || len(doc.Trials) != 1 {
+			continue
+		}
+		within := math.Ceil(100*(max(c.High, 1/c.Low)-1)) / 100
+		more, ok := stat.RoundsNeeded(c.RoundLogRatios, c.RoundWeights, within, 1-c.Level, trial.Power)
+		if !ok || within >= 1 || c.Rounds+more > trial.MostRounds {
+			return report.Step{}
+		}
+		margin, takes = max(margin, within), max(takes, time.Duration(c.Rounds+more)*doc.Trials[0].Elapsed/time.Duration(c.Rounds))
+	}
+	if margin == 0 {
+		return report.Step{}
+	}
+	wide := unit.Percent(margin)
+	return report.Step{Purpose: "see whether they are equal within ±" + wide,
+		Command: a.again(slices.Concat(ofLength, ofFiles, []string{"--margin"}), "--margin", wide, "-d", setting.Duration(inMinutes(takes)))}
 }
 
 // withLongEnough adds to a mistake that --duration is too short the command line with the least that is not.

@@ -332,7 +332,7 @@ func (a *app) settles(doc *report.Document) report.Step {
 	if needed := needs(doc); needed > 0 {
 		return a.longer(needed)
 	}
-	return report.Step{}
+	return a.wider(doc)
 }
 
 // needs is how long a comparison that was not decided should take, in minutes; 0: it is decided, or
@@ -340,7 +340,7 @@ func (a *app) settles(doc *report.Document) report.Step {
 func needs(doc *report.Document) time.Duration {
 	var needed time.Duration
 	for _, c := range doc.Comparisons {
-		if c.Primary && c.Verdict == stat.Inconclusive {
+		if c.Primary && c.Verdict == stat.Inconclusive && !c.OutOfReach() {
 			needed = max(needed, c.TimeNeeded)
 		}
 	}
@@ -354,8 +354,12 @@ func needs(doc *report.Document) time.Duration {
 	for _, o := range doc.Trials[0].ChangedOver {
 		needed += o.Trials.Elapsed
 	}
-	whole := needed * 11 / 10
-	return whole.Truncate(time.Minute) + time.Minute
+	return inMinutes(needed)
+}
+
+// inMinutes is a time with a tenth to spare, in whole minutes.
+func inMinutes(d time.Duration) time.Duration {
+	return (d * 11 / 10).Truncate(time.Minute) + time.Minute
 }
 
 // experiment runs an experiment and shows progress; most is the longest it may take, for the display (0: unknown).
