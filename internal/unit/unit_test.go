@@ -45,3 +45,20 @@ func TestSigned(t *testing.T) {
 		}
 	}
 }
+
+// Each figure has one form on all pages.
+func TestForms(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{unit.Duration(719), "719 ns"}, {unit.Duration(1.6349e6), "1.63 ms"}, {unit.Duration(999.6), "1.00 µs"}, {unit.Duration(15.4e9), "15.4 s"}, {unit.Duration(-2e6), "-2.00 ms"},
+		{unit.Digits(0.00003456), "0.0000346"}, {unit.Digits(5547.4), "5,547"}, {unit.Digits(0), "0"}, {unit.Digits(math.Inf(1)), "+Inf"},
+		{unit.Number(185312), "185,312"}, {unit.Number(2.5), "2.50"}, {unit.Count(1000), "1,000"}, {unit.Count(int64(-1234567)), "-1,234,567"}, {unit.Rate(185312), "185,312/s"}, {unit.Exactly(1234.5678), "1,234.5678"},
+		{unit.Percent(0.00568), "0.568%"}, {unit.Percent(0.05), "5%"}, {unit.Percent(0.99999), "99.999%"}, {unit.Percent(1), "100%"}, {unit.Percent(12.34), "1,230%"},
+		{unit.Change(1.036), "+3.6%"}, {unit.Change(0.9), "-10.0%"}, {unit.Change(1.0001), "0.0%"}, {unit.Change(2.954), "2.95×"}, {unit.Change(0.4), "0.400×"}, {unit.Difference(0.964), "3.6%"},
+		{unit.Bytes(999), "999 B"}, {unit.Bytes(999_600), "1.00 MB"}, {unit.Bytes(1.5e3), "1.50 kB"}, {unit.Bytes(2e9), "2.00 GB"},
+		{unit.Exactly(unit.Rounded(1234.5, 2)), "1,200"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s, want %s", c.got, c.want)
+		}
+	}
+}
