@@ -130,7 +130,11 @@ func objectives(s search.Result) string {
 
 // ofAttempts counts those at a rate with an outcome: 3 of 4.
 func ofAttempts(s search.Result, perSec float64, outcome search.Outcome) string {
-	with, all := 0, 0
+	with, all := countAttempts(s, perSec, outcome)
+	return fmt.Sprintf("%d of %d", with, all)
+}
+
+func countAttempts(s search.Result, perSec float64, outcome search.Outcome) (with, all int) {
 	for _, p := range s.Attempts {
 		if p.RatePerSec == perSec {
 			all++
@@ -139,7 +143,7 @@ func ofAttempts(s search.Result, perSec float64, outcome search.Outcome) string 
 			}
 		}
 	}
-	return fmt.Sprintf("%d of %d", with, all)
+	return with, all
 }
 
 // between is how far an unfinished search came.
@@ -148,8 +152,13 @@ func between(s search.Result) string {
 	if s.HeldPerSec > 0 {
 		text += fmt.Sprintf("; %s passed", unit.Rate(s.HeldPerSec))
 	}
-	if s.MissedPerSec > 0 {
-		text += fmt.Sprintf("; %s failed %s", unit.Rate(s.MissedPerSec), ofAttempts(s, s.MissedPerSec, search.Missed))
+	missed, _ := countAttempts(s, s.MissedPerSec, search.Missed)
+	switch rate := unit.Rate(s.MissedPerSec); {
+	case s.MissedPerSec == 0:
+	case missed == 0 && s.Reason != nil: // all that failed there are discounted
+		text += fmt.Sprintf("; at %s %s failed, but not because of the server (%s)", rate, ofAttempts(s, s.MissedPerSec, search.Doubted), s.Reason.Code)
+	default:
+		text += fmt.Sprintf("; %s failed %s", rate, ofAttempts(s, s.MissedPerSec, search.Missed))
 	}
 	return text
 }

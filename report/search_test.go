@@ -68,6 +68,12 @@ func TestSearchesSayWhatTheyFound(t *testing.T) {
 	if got := firstLine(t, part); got != "Cannot tell yet which is the highest rate that keeps p99 < 20ms; 1,000/s passed; 2,000/s failed 1 of 1" {
 		t.Errorf("the first line is\n%s", got)
 	}
+	part = searched(true)
+	part.Searches[0].Attempts = part.Searches[0].Attempts[:3]
+	part.Searches[0].Derive()
+	if got, want := firstLine(t, part), "1,000/s passed; at 2,000/s 1 of 1 failed, but not because of the server (start_lag)"; !strings.HasSuffix(got, want) {
+		t.Errorf("the first line is\n%s, want at its end\n%s", got, want)
+	}
 	invalid := &report.Document{Searches: []report.Search{{Result: search.Result{Arm: "a", Verdict: search.RateInvalid,
 		Reason: finding.FewSamples.Refusal("too few")}}}}
 	if text := rendered(t, invalid.Text); !strings.HasPrefix(text, "No result: no rate could be judged\nINVALID (few_samples): too few\n") {
