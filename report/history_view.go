@@ -103,7 +103,7 @@ func (h *History) screen(most int) *screen {
 			s.also = append(s.also, fmt.Sprintf("the newest result, of %s, has no ratio to the anchor: %s", titledPoint(last), whyNot(last)))
 		}
 	}
-	s.aside("%s", l.Asked)
+	s.aside("measured by: %s", l.Asked)
 	s.rows(h.table(l, most))
 	h.cautions(s, l)
 	return s
@@ -314,7 +314,7 @@ func (h *History) others(v *view) {
 	if len(h.Lines) > 1 {
 		v.say("Other lines of this folder, which --metric and --only show:")
 	}
-	t := table{columns: []string{"metric", "of", "results", "latest", "difference", "asked"}}
+	t := table{columns: []string{"metric", "of", "results", "latest", "difference", "measured by"}}
 	for _, l := range h.Lines[1:] {
 		m, last := metric.Name(l.Metric), l.Points[len(l.Points)-1]
 		row := []string{l.Metric, placeOf(l.Of), unit.Count(len(l.Points)), m.Format(last.Value.Value), "-", l.Asked}
