@@ -41,6 +41,9 @@ func (d *Document) searchScreen(s search.Result) *screen {
 		if page.next = d.afterDoubt(s.Reason.Code); s.Reason.Is(finding.Starved) {
 			page.first, page.trust = starvedAt(s.Alone.Result, s.Reason)
 		}
+	case s.Verdict == search.RateUnsettled && s.Alone == nil && s.TimeUp == nil:
+		page.first, page.trust = "Interrupted before the first attempt", "UNSETTLED: no rate was tried"
+		page.next = advise("run the same command again, and let it end")
 	case s.Verdict == search.RateUnsettled:
 		page.next = cmp.Or(d.goesOn(), advise("run the same command with a longer -d"))
 	case s.Verdict == search.RateMissed && len(s.Attempts) == 0:

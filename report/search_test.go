@@ -139,6 +139,11 @@ func TestImpossibleSearches(t *testing.T) {
 
 // A search that ended before its first attempt says why: connections that get nothing, or responses that take too long.
 func TestSearchesThatDoNotBegin(t *testing.T) {
+	interrupted := document("sweep")
+	interrupted.AddSearch(report.Place{}, &search.Result{Verdict: search.RateUnsettled})
+	if page := screenOf(t, interrupted); !strings.HasPrefix(page, "Interrupted before the first attempt\nUNSETTLED: no rate was tried") || strings.Contains(page, "longer -d") {
+		t.Errorf("the page is %s", page)
+	}
 	slow := closedResult("http://127.0.0.1:8080/", 16, 32)
 	slow.Response = spread(32, 5*time.Second, 5002*time.Millisecond)
 	for _, tt := range []struct {

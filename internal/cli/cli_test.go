@@ -177,12 +177,15 @@ func TestExitCodes(t *testing.T) {
 		{"lab ended before it began", ended, []string{"lab", "grpc-guard", "-o", ""}, io.Discard, exitInterrupted},
 		{"guard ended before it began", ended, []string{"guard", "mutex"}, io.Discard, exitInterrupted},
 		{"pipe ended before it began", ended, []string{"pipe", "chan"}, io.Discard, exitInterrupted},
+		{"ended before a program was started", ended, []string{"run", "sleep 9"}, io.Discard, exitInterrupted},
 		{"no arguments", t.Context(), []string{}, io.Discard, exitDone},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var errs bytes.Buffer
 			if code := Main(tt.ctx, tt.args, Streams{tt.out, &errs}); code != tt.want {
 				t.Errorf("exit code %d, want %d: %s", code, tt.want, &errs)
+			} else if code == exitInterrupted && !strings.HasSuffix(errs.String(), "contend: interrupted; there is no result\n") {
+				t.Errorf("there is a result: %s", &errs)
 			}
 		})
 	}

@@ -148,7 +148,7 @@ func (a *app) discover(ctx context.Context, names []string, subjects map[string]
 	})
 	switch {
 	case ctx.Err() != nil:
-		return choice, interrupted()
+		return choice, tooEarly()
 	case err != nil:
 		return choice, failed(err)
 	}

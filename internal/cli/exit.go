@@ -20,7 +20,7 @@ const (
 	exitUsage       = 2   // the command line or a file is wrong
 	exitUnmet       = 3   // an expectation failed, or the candidate is SLOWER
 	exitUndecided   = 4   // INVALID what was asked for, or INCONCLUSIVE a verdict
-	exitInterrupted = 130 // the partial result has been written
+	exitInterrupted = 130 // the partial result, if there is one, has been written
 )
 
 // exitError is an error that knows its exit code. A nil Err means that all has
@@ -45,6 +45,11 @@ func failed(err error) error { return &exitError{exitFailed, err} }
 
 func interrupted() error {
 	return &exitError{exitInterrupted, errors.New("interrupted; the result is partial")}
+}
+
+// tooEarly is interrupted before anything was measured.
+func tooEarly() error {
+	return &exitError{exitInterrupted, errors.New("interrupted; there is no result")}
 }
 
 // outcome is the exit code of a complete document, the same rule for every command that

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"contend/report"
 )
@@ -42,8 +43,11 @@ func empty(doc *report.Document) bool {
 // interrupt.
 func (a *app) unmeasured(ctx context.Context, doc *report.Document, out destination, err error) error {
 	exit, ok := errors.AsType[*exitError](err)
-	if !ok || exit.code != exitFailed {
+	switch {
+	case !ok || exit.code != exitFailed:
 		return err
+	case ctx.Err() != nil: // that is why it failed
+		return tooEarly()
 	}
 	doc.Fail(exit.err)
 	return a.written(ctx, doc, out, exit.err)
@@ -64,15 +68,27 @@ func (a *app) written(ctx context.Context, doc *report.Document, out destination
 	} else {
 		writeErr = out.write(a, doc)
 	}
-	return exitOf(ctx, err, writeErr, said)
+	return exitOf(ctx, doc, err, writeErr, said)
+}
+
+// measured reports whether a document has something that was measured, if only a part.
+func measured(d *report.Document) bool {
+	return d.Calibration != nil ||
+		slices.ContainsFunc(d.Results, func(r report.Result) bool { return r.Planned > 0 || r.OnlyCounted() }) ||
+		slices.ContainsFunc(d.Trials, func(t report.Trials) bool { return len(t.Blocks)+len(t.Rounds) > 0 }) ||
+		slices.ContainsFunc(d.Curves, func(c report.Curve) bool { return len(c.Visits)+len(c.Explored) > 0 }) ||
+		slices.ContainsFunc(d.Searches, func(s report.Search) bool { return s.Alone != nil || len(s.Attempts) > 0 }) ||
+		slices.ContainsFunc(d.Counts, func(c report.Counts) bool { return len(c.Runs) > 0 })
 }
 
 // exitOf is the exit code of a command that failed, was interrupted, or could not write its document; said: the page
 // has why it failed.
-func exitOf(ctx context.Context, err, writeErr error, said bool) error {
+func exitOf(ctx context.Context, doc *report.Document, err, writeErr error, said bool) error {
 	switch err = errors.Join(err, writeErr); {
-	case ctx.Err() != nil && writeErr == nil:
+	case ctx.Err() != nil && writeErr == nil && measured(doc):
 		return interrupted()
+	case ctx.Err() != nil && writeErr == nil:
+		return tooEarly()
 	case err != nil && said && writeErr == nil:
 		return &exitError{exitFailed, nil}
 	case err != nil:

@@ -212,7 +212,7 @@ func (a *app) gatherFor(ctx context.Context, f *fleetOptions, subjects []string)
 	var err error
 	if a.crew, err = a.gather(ctx, f, subjects); err != nil {
 		if ctx.Err() != nil {
-			return interrupted()
+			return tooEarly()
 		}
 		return failed(err)
 	}

@@ -102,7 +102,7 @@ func (a *app) assembled(ctx context.Context, f *fleetOptions) ([]fleet.Worker, e
 		}
 	}
 	if ctx.Err() != nil {
-		return nil, interrupted()
+		return nil, tooEarly()
 	}
 	return nil, failed(err)
 }
@@ -183,7 +183,7 @@ func (a *app) checkFleet(ctx context.Context, f *fleetOptions, target protocol.T
 	}
 	checked := a.crew.fleet.Check(ctx, list, target)
 	if ctx.Err() != nil {
-		return interrupted()
+		return tooEarly()
 	}
 	verdict := fleet.Judge(checked)
 	page := report.Page{Answer: verdict.Answer, Remarks: append(verdict.Remarks, sharedCores(list)...),

@@ -190,7 +190,7 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 		fmt.Fprintln(l.Err, place)
 	}
 	said := l.page() && len(doc.Experiments) == 1 // on the page; a table of several may cut it
-	if err := exitOf(ctx, broken, writeErr, said); err != nil {
+	if err := exitOf(ctx, doc, broken, writeErr, said); err != nil {
 		return err
 	}
 	if exit, ok := errors.AsType[*exitError](outcome(doc)); ok && said {

@@ -103,7 +103,7 @@ func (a *app) build(ctx context.Context, c *compareFlags, e *experiment.Experime
 	}
 	defer func() {
 		if ctx.Err() != nil {
-			err = &exitError{exitInterrupted, errors.New("interrupted before the first measurement")}
+			err = tooEarly()
 		}
 	}()
 	r, err := a.repository(ctx, c.Build)

@@ -182,7 +182,7 @@ func TestRevisionsThatCannotBeCompared(t *testing.T) {
 	// A build that is interrupted has no result.
 	cmd := p.command("contend", "compare", "--url", "http://{{addr}}/", "--revisions", "HEAD,HEAD~1", "--build", "sh -c 'kill -INT $PPID; sleep 1000; {{out}}'", "--", "{{out}} {{addr}}")
 	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != exitInterrupted || !strings.Contains(string(out), "contend: interrupted before the first measurement") {
+	if cmd.ProcessState.ExitCode() != exitInterrupted || !strings.Contains(string(out), "contend: interrupted; there is no result") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 	p.clean()

@@ -296,7 +296,7 @@ func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Pla
 	var unreachable *errkind.Error
 	switch {
 	case ctx.Err() != nil:
-		err = interrupted()
+		err = tooEarly()
 	case err != nil && !errors.As(err, &unreachable):
 		err = usage(errors.Join(mistakes, setting.FlagErrors(err)))
 	case mistakes != nil:
@@ -337,7 +337,7 @@ func reach(ctx context.Context, url string, opened load.Target, timeout time.Dur
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return interrupted()
+		return tooEarly()
 	}
 	return failed(hinted(err, hint(ctx, url, trouble{err: err})))
 }
