@@ -202,7 +202,7 @@ var rooms = map[string]size{
 	"docs":                 {670, 500},  // +0, +30: the words of comments, which internal/cli read only for packages
 	"errkind":              {130, 120},
 	"examples":             {50, 0},
-	"expect":               {410, 320},   // +30, +20: amounts as pages print them, and of the metric's unit
+	"expect":               {420, 320},   // +10: an operator that is wrong is named; +30, +20: amounts as pages print them, and of the metric's unit
 	"experiment":           {3615, 1920}, // +0, +20: metrics at a rate; +15: an embedded file is parsed when it is asked for; +5, +5: too few rounds to count are refused, which became three; +10: the analysis with ab says where it is; one embedded file can be parsed by itself, which a test did on its own; +15, +30: what is counted for a diagnosis; +0, +5: what tells variants apart; +70, +0: programs that are started once to see what they are; +20, +35: how long counting takes, and what is left with a diagnosis; +30, +30: what cannot be counted, and experiments that can, as their files say; +0, +50: who may count instructions
 	"failure":              {200, 95},
 	"finding":              {425, 180}, // +10: low keep-alive limits, and a late 100 Continue; +15: what makes counts useless, or only totals

@@ -114,7 +114,12 @@ type term struct {
 	factor float64
 }
 
-var claimForm = lazyregexp.New(`^(.+?)\s*(>=|<=|==|!=|>|<)\s*(.+)$`)
+var (
+	claimForm     = lazyregexp.New(`^(.+?)\s*(>=|<=|==|!=|>|<)\s*(.+)$`)
+	operatorChars = lazyregexp.New(`[<>=!]+(?:\s+[<>=!]+)*`)
+)
+
+const operators = ">= <= == != > <"
 
 // Parse returns an error if the text is not a claim or names an unknown metric.
 func Parse(text string) (Expectation, error) {
@@ -134,9 +139,12 @@ func parseExpectation(text string) (claim, error) {
 }
 
 func parse(text string) (claim, error) {
+	if o := operatorChars().FindString(text); o != "" && !slices.Contains(strings.Fields(operators), o) {
+		return claim{}, fmt.Errorf("%q: unknown operator %s; expected one of %s, as in p99 < 20ms", text, o, operators)
+	}
 	parts := claimForm().FindStringSubmatch(strings.TrimSpace(text))
 	if parts == nil {
-		return claim{}, fmt.Errorf("%q; expected METRIC OPERATOR NUMBER, as in p99 < 20ms, with one of >= <= == != > <", text)
+		return claim{}, fmt.Errorf("%q; expected METRIC OPERATOR NUMBER, as in p99 < 20ms, with one of %s", text, operators)
 	}
 	if claimForm().MatchString(parts[3]) {
 		return claim{}, fmt.Errorf("%q holds more than one claim; state each on its own", text)

@@ -93,6 +93,7 @@ func TestAmounts(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"p99 < 20ms, rps > 100": "more than one claim; state each on its own", "p97.5 < 2s": `metric is "p97.5"`, "v1.2.p97.5 < 2s": `metric is "v1.2.p97.5"`, "v1.2.speed > 1": `metric is "speed"`,
+		"p99 << 20ms": `"p99 << 20ms": unknown operator <<; expected one of >= <= == != > <, as in p99 < 20ms`, "p99 < = 20ms": "unknown operator < =;", "errors = 0": "unknown operator =;",
 		"throughput > 20ms": "throughput, as in 500/s", "server memory < 3ms": "memory, as in 64MB", "errors < 5 MB": "errors, as in 500",
 	} {
 		if _, err := ParseBound(text); err == nil || !strings.Contains(err.Error(), want) {
