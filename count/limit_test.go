@@ -12,7 +12,7 @@ import (
 	"contend/trial"
 )
 
-// What is left is known as soon as the pace is: here to within a fifth, or 7 seconds for the
+// What is left is known as soon as the servers have started at full speed: here to within a fifth, or 7 seconds for the
 // lives that had no example.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestProgress(t *testing.T) {
 				t.Errorf("%s: %.3f done, %v left; in fact %v", p.Label, p.Done, p.Left, left)
 			}
 		}
-		if want := 1 + 6 + 2*6; len(all) != want {
+		if want := 2 + 6 + 2*6; len(all) != want {
 			t.Errorf("%d times, want %d", len(all), want)
 		}
 	})

@@ -36,9 +36,13 @@ func (c *counter) pace(ctx context.Context) error {
 		c.warmUp = c.Measured / warmUp
 		return nil
 	}
-	c.report(0, 0, "how fast the servers are under the simulator")
+	const pacing = "how fast the servers are under the simulator"
+	c.report(0, 0, pacing)
+	rate, start := 0.0, time.Duration(0)
 	for _, arm := range c.fresh { // one that does not start at all would be waited for fifty times as long there
+		began := time.Now()
 		err := c.started(ctx, arm, trial.Setup{}, func(live *trial.Live, s *load.Session) error {
+			start = max(start, slower*time.Since(began))
 			cell, err := c.drive(ctx, live, s, int64(c.plan.VUs), 1)
 			if err != nil || cell.Completed > 0 {
 				return err
@@ -49,7 +53,13 @@ func (c *counter) pace(ctx context.Context) error {
 			return err
 		}
 	}
-	rate, start := 0.0, time.Duration(0)
+	turns := time.Duration(len(c.arms)) // of a repetition
+	if !c.Apart {
+		turns = (turns + atOnce - 1) / atOnce
+	}
+	c.guessed = turns * (2*start + time.Duration(driven*float64(counted(start))))
+	c.report(0, 0, pacing)
+	start = 0
 	err := c.each(ctx, 1, func(ctx context.Context, arm trial.Arm) error {
 		perSec, took, err := c.rate(ctx, arm)
 		if err != nil {
@@ -66,11 +76,7 @@ func (c *counter) pace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	turns := time.Duration(len(c.arms)) // of a repetition
-	if !c.Apart {
-		turns = (turns + atOnce - 1) / atOnce
-	}
-	counted := min(max(measured, start), mostMeasured)
+	counted := counted(start)
 	if c.Limit > 0 {
 		room := (c.Limit-time.Since(c.began))/(turns*time.Duration(c.Counts.Repetitions)) - 2*start
 		counted = max(measured, min(counted, time.Duration(float64(room)/driven)))
@@ -80,6 +86,9 @@ func (c *counter) pace(ctx context.Context) error {
 	c.repetition = turns * (2*start + time.Duration(driven*float64(c.Measured)/rate*float64(time.Second)))
 	return nil
 }
+
+// counted is how long the counted part of a run takes, if its server takes so long to start.
+func counted(start time.Duration) time.Duration { return min(max(measured, start), mostMeasured) }
 
 // rate is how many iterations an arm does in a second under the simulator, and how long its server takes to start.
 func (c *counter) rate(ctx context.Context, arm trial.Arm) (perSec float64, start time.Duration, err error) {

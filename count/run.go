@@ -69,6 +69,7 @@ type counter struct {
 	warmUp     int64                           // iterations
 	paced      time.Time
 	repetition time.Duration // how long one takes, about; 0: unknown
+	guessed    time.Duration // the same, by how long the servers take to start at full speed
 	life       time.Duration // how long one without the simulator takes, about
 
 	mu sync.Mutex // of what servers at the same time change
@@ -320,13 +321,15 @@ func (c *counter) report(done, lived int, label string) {
 		return
 	}
 	p := trial.Progress{Label: label}
-	if c.repetition > 0 {
+	if each := cmp.Or(c.repetition, c.guessed); each > 0 {
 		all, elapsed := c.Counts.Repetitions, time.Since(c.began)
-		p.Left = c.repetition*time.Duration(all-done) + c.life*time.Duration(all*len(c.arms)-lived)
+		p.Left = each*time.Duration(all-done) + c.life*time.Duration(all*len(c.arms)-lived)
 		if c.Limit > 0 {
 			p.Left = min(p.Left, max(time.Second, c.Limit-elapsed))
 		}
-		p.Done = elapsed.Seconds() / (elapsed + p.Left).Seconds()
+		if c.repetition > 0 {
+			p.Done = elapsed.Seconds() / (elapsed + p.Left).Seconds()
+		}
 	}
 	c.Observe(p)
 }

@@ -28,6 +28,7 @@ type progress struct {
 	// What is shown: the share that is done, what runs, and its figures so far.
 	done           float64
 	left           time.Duration // 0: not known
+	known          bool          // what is left was written once
 	label, figures string
 	told           *told // nil: no outlets
 	secrets        *secret.Book
@@ -86,10 +87,11 @@ func (p *progress) write() {
 	if p.width != nil {
 		every = terminalEvery
 	}
-	if !p.last.IsZero() && time.Since(p.last) < every {
+	news := p.left > 0 && !p.known // which may be a reason not to wait
+	if !p.last.IsZero() && time.Since(p.last) < every && !news {
 		return
 	}
-	p.last = time.Now()
+	p.last, p.known = time.Now(), p.known || news
 	line := p.line()
 	if p.width == nil {
 		fmt.Fprintln(p.w, line)

@@ -10,6 +10,7 @@ import (
 	"contend/load"
 	"contend/report"
 	"contend/report/page"
+	"contend/trial"
 )
 
 // Without a terminal a line is printed at once, and then at most one in ten seconds,
@@ -29,6 +30,21 @@ func TestPlainProgress(t *testing.T) {
 			"   10s   20%  40s left  A: 6/s\n" + // the figures until then; a fifth took 10 s
 			"   20s   40%  30s left  A: 6/s\n"
 		if out.String() != want {
+			t.Errorf("got\n%swant\n%s", out.String(), want)
+		}
+	})
+}
+
+// What is left is written as soon as it is known: it may take minutes.
+func TestProgressSaysAtOnceWhatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		p := newProgress(&out)
+		for _, left := range []time.Duration{0, 0, 9 * time.Minute, 8 * time.Minute} {
+			p.follow(trial.Progress{Label: "A", Left: left}, "", 0, nil)
+			time.Sleep(time.Second)
+		}
+		if want := "    0s    0%  A\n    2s    0%  9m0s left  A\n"; out.String() != want {
 			t.Errorf("got\n%swant\n%s", out.String(), want)
 		}
 	})
