@@ -180,3 +180,31 @@ func (r *Result) Ceased() (after time.Duration, ceased bool) {
 	}
 	return after, true
 }
+
+// CeasedEarly reports whether right answers came in the warm-up of a single run and, for the reasons of Ceased, none
+// afterwards, and after how much of the warm-up they ceased; 0: at its end, as far as that is known. Slow answers are no
+// reason: some may just not have ended in the measured window.
+func (r *Result) CeasedEarly() (after time.Duration, ceased bool) {
+	course := r.Course
+	if course == nil || r.Completed+r.Failed > 0 || r.Script != nil || r.Duration < time.Second {
+		return 0, false
+	}
+	failing := r.ErroredTotal() >= min(ceasedErrors, int64(r.Concurrency))
+	if course.Warmup == 0 { // it was another run, which is mentioned here if it had right answers
+		return 0, failing && r.Plan.Warmup > 0
+	}
+	whole, longest := time.Duration(course.Warmup)*course.Width, time.Duration(0)
+	for i, in := range course.Intervals[:course.Warmup] {
+		if in.Completed > 0 {
+			after, longest = time.Duration(i+1)*course.Width, max(longest, in.ResponseMax)
+		}
+	}
+	stuck := r.Model == ClosedModel && r.Plan.Think == 0 && r.Stopped != Interrupted && whole-after+r.Duration >= time.Second+2*longest
+	if after == 0 || !failing && !stuck {
+		return 0, false
+	}
+	if whole-after <= course.Width+longest {
+		after = 0
+	}
+	return after, true
+}

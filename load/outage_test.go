@@ -167,6 +167,48 @@ func TestCeased(t *testing.T) {
 	}
 }
 
+// When a server stops before the measured window, in which nothing is right: seconds of a warm-up whose longest response took
+// 100 ms, then 3 s.
+func TestCeasedEarly(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		warmup []int64 // right answers, by second
+		change func(*Result)
+		after  time.Duration
+		ceased bool
+	}{
+		{"at the end of the warm-up", []int64{20, 20}, nil, 0, true},
+		{"in the middle", []int64{20, 0, 0}, nil, time.Second, true},
+		{"never began", []int64{0, 0}, nil, 0, false},
+		{"slow responses", []int64{20, 0}, func(r *Result) { r.Course.Intervals[0].ResponseMax = 3 * time.Second }, 0, false},
+		{"slow responses and errors", []int64{20, 20}, func(r *Result) {
+			r.Course.Intervals[0].ResponseMax, r.Errored[errkind.Timeout] = 3*time.Second, 10
+		}, 0, true},
+		{"interrupted", []int64{20, 20}, func(r *Result) { r.Stopped = Interrupted }, 0, false},
+		{"a rate", []int64{20, 20}, func(r *Result) { r.Model = OpenModel }, 0, false},
+		{"wrong answers", []int64{20, 20}, func(r *Result) { r.Failed = 1 }, 0, false},
+		{"right answers", []int64{20, 20}, func(r *Result) { r.Completed = 1 }, 0, false},
+		{"a warm-up of its own, and errors", nil, func(r *Result) { r.Plan.Warmup, r.Errored[errkind.Timeout] = time.Second, 10 }, 0, true},
+		{"a warm-up of its own", nil, func(r *Result) { r.Plan.Warmup = time.Second }, 0, false},
+		{"no warm-up", nil, func(r *Result) { r.Errored[errkind.Timeout] = 10 }, 0, false},
+		{"a sum of runs", []int64{20, 20}, func(r *Result) { r.Course = nil }, 0, false},
+	} {
+		r := &Result{Model: ClosedModel, Concurrency: 10, Duration: 3 * time.Second, Counts: NewCounts()}
+		var seconds []Interval
+		for _, n := range tt.warmup {
+			seconds = append(seconds, Interval{Completed: n, ResponseMax: 100 * time.Millisecond})
+		}
+		r.Course = bySecond(append(seconds, make([]Interval, 3)...)...)
+		r.Course.Warmup = len(tt.warmup)
+		if tt.change != nil {
+			tt.change(r)
+		}
+		if after, ceased := r.CeasedEarly(); after != tt.after || ceased != tt.ceased {
+			t.Errorf("%s: %v, %v, want %v, %v", tt.name, after, ceased, tt.after, tt.ceased)
+		}
+	}
+}
+
 // Runs of a session add up, but not what passes between them: the first of those of 0.9 s
 // is right, and in the fifth 3 s have passed.
 func TestOutageOverRuns(t *testing.T) {

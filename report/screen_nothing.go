@@ -21,7 +21,14 @@ import (
 
 // nothingSentence says of a result without a successful response what there was instead.
 func nothingSentence(r *load.Result) string {
+	after, ceased := r.CeasedEarly()
 	switch {
+	case ceased:
+		text := "The server stopped responding after the warm-up"
+		if after > 0 {
+			text = fmt.Sprintf("The server stopped responding after %s of the warm-up", window(after))
+		}
+		return text + insteadOf(r)
 	case r.Planned == 0:
 		return fmt.Sprintf("No request started within the %s measured", window(r.Duration))
 	case r.Wrong() == 0 && r.Stopped == load.Interrupted:
@@ -61,17 +68,25 @@ func ceasedSentence(r *load.Result) string {
 	if r.Plan.Duration > 0 {
 		text += " of " + window(r.Plan.Duration)
 	}
+	return text + insteadOf(r)
+}
+
+// insteadOf goes on with what came most often instead of right answers.
+func insteadOf(r *load.Result) string {
 	list := kindsOf(r)
 	if len(list) == 0 {
-		return text + ": no response until the end"
+		return ": no response until the end"
 	}
 	most := slices.MaxFunc(list, func(a, b wrong) int { return cmp.Compare(a.count, b.count) })
-	return text + ": " + most.what + ": " + most.example
+	return ": " + most.what + ": " + most.example
 }
 
 // toFix says what to do about a result without a successful response.
 func (d *Document) toFix(c trial.Cell) Step {
+	_, ceased := c.CeasedEarly()
 	switch r := c.Result; {
+	case ceased:
+		return advise("check the server log, then run the same command again")
 	case d.Settle != "":
 		return d.settles()
 	case r.Wrong() == 0:

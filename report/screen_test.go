@@ -527,6 +527,19 @@ func TestNoFigureIsSaid(t *testing.T) {
 	}
 }
 
+// A server that responded during the warm-up, and not afterwards, is not one that never did.
+func TestAServerThatStopsAfterTheWarmUp(t *testing.T) {
+	r := closedResult("http://127.0.0.1:8080/", 10, 0)
+	r.Planned, r.Completed, r.Duration = 20, 0, 3*time.Second
+	r.Errored = map[errkind.Kind]int64{errkind.Timeout: 20}
+	r.Examples = map[errkind.Kind]string{errkind.Timeout: "no complete answer within 1s"}
+	r.Course = &load.Course{Width: time.Second, Warmup: 1, Intervals: []load.Interval{{Completed: 20, ResponseMax: time.Millisecond}, {}, {}, {Errored: r.Errored}}}
+	page := screenOf(t, runDocument(r))
+	if !strings.HasPrefix(page, "The server stopped responding after the warm-up: timeout: no complete answer within 1s\nINVALID (errors)") || !strings.Contains(page, "Next: check the server log, then") {
+		t.Errorf("the page is\n%s", page)
+	}
+}
+
 // What cannot be measured if nothing succeeded is not on the page.
 func TestPagesWithoutRightAnswers(t *testing.T) {
 	for name, d := range map[string]*report.Document{"run": runDocument(onlyWrong(oneLevel(10)).Results[0].Result), "compare": onlyWrong(oneLevel(10)),
