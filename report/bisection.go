@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -82,7 +83,7 @@ func (d *Document) bisectScreen() *screen {
 		c := b.Commits[likely[i]]
 		s.aside("%s", skipped(c))
 		if strings.HasPrefix(c.Failed, string(stat.Invalid)) && len(d.Counts) == 0 && !strings.Contains(d.Asked, "--expect") {
-			s.next = advise("add --count: other programs do not change how many instructions a commit executes")
+			s.next = cmp.Or(d.settles(), advise("add --count: other programs do not change how many instructions a commit executes"))
 		}
 	}
 	return s

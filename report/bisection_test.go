@@ -112,5 +112,10 @@ func TestBisectionProposesToCount(t *testing.T) {
 		if said := strings.Contains(screenOf(t, tt.d), "add --count"); said != tt.want {
 			t.Errorf("%s: it is proposed: %v", name, said)
 		}
+		const whole = "contend bisect --count A B -- './a {{addr}}'"
+		tt.d.SettleBy(report.Step{Purpose: "count instructions", Command: whole})
+		if said := strings.Contains(screenOf(t, tt.d), "Next: count instructions\n  "+whole); said != tt.want {
+			t.Errorf("%s: the command is proposed: %v", name, said)
+		}
 	}
 }

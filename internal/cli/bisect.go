@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"contend/count"
 	"contend/expect"
 	"contend/experiment"
+	"contend/finding"
 	"contend/internal/revision"
 	"contend/internal/unit"
 	"contend/metric"
@@ -75,6 +77,7 @@ type bisectFlags struct {
 	claim     *expect.Bound // nil: any difference counts
 	good, bad revision.Revision
 	programs  built
+	instead   report.Step // what other programs do not disturb; empty: they disturbed nothing, or it does not answer the question
 }
 
 // withoutScript takes a script that comes after the revisions.
@@ -195,7 +198,8 @@ func (b *bisectFlags) search(ctx context.Context, o experiment.Options, doc *rep
 		return nil
 	}
 	if !differ {
-		doc.SettleBy(b.settles(doc))
+		b.noteBusy(doc)
+		doc.SettleBy(cmp.Or(b.settles(doc), b.instead))
 		return nil
 	}
 	again, invalid := mostInvalid, map[int]int{}
@@ -228,6 +232,9 @@ func (b *bisectFlags) search(ctx context.Context, o experiment.Options, doc *rep
 			found.Commits[next].Failed = firstLine(err)
 			fmt.Fprintf(b.Err, "bisect: %.7s is skipped: %s\n", commits[next].Hash, found.Commits[next].Failed)
 		}
+	}
+	if found.Commits[found.Best()].Probability < bisect.Certain {
+		doc.SettleBy(b.instead)
 	}
 	return b.confirm(ctx, o, doc)
 }
@@ -266,6 +273,7 @@ func (b *bisectFlags) measure(ctx context.Context, o experiment.Options, commit 
 	}
 	ratios, _ := decided(doc)
 	if len(ratios) == 0 {
+		b.noteBusy(doc)
 		err := errInvalid
 		for _, r := range doc.Refused() {
 			err = fmt.Errorf("%w%s", errInvalid, strings.TrimPrefix(r.Text, string(stat.Invalid)))
@@ -273,6 +281,18 @@ func (b *bisectFlags) measure(ctx context.Context, o experiment.Options, commit 
 		return nil, err
 	}
 	return ratios, nil
+}
+
+// noteBusy proposes to count, once, if other programs spoilt a comparison by times.
+func (b *bisectFlags) noteBusy(doc *report.Document) {
+	asked := slices.ContainsFunc([]string{"metric", "rate", "think"}, func(flag string) bool { return len(b.given[flag].Texts) > 0 })
+	busy := slices.ContainsFunc(doc.Refused(), func(r report.Refusal) bool { return slices.Contains(r.Codes, finding.MachineBusy.Code) })
+	if asked || !busy || b.instead.Command != "" {
+		return
+	}
+	b.instead = report.Step{Purpose: "count instructions, which other programs do not change",
+		Command: b.again(slices.Concat(ofLength, ofFiles, []string{"--precision"}), "--count")}
+	fmt.Fprintf(b.Err, "bisect: other programs use the CPU; counts of instructions do not depend on that:\n  %s\n", b.instead.Command)
 }
 
 // confirm compares the commit that was found with its parent, until that is decided.

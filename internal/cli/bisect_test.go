@@ -2,11 +2,16 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
 
+	"contend/finding"
 	"contend/report"
+	"contend/setting"
+	"contend/stat"
+	"contend/trial"
 )
 
 // series adds a commit for how long each server sleeps; one that sleeps for "" does not build.
@@ -137,6 +142,27 @@ func TestBisectByScript(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Where other programs spoil comparisons by time, a search by counts is proposed at once, and only once, unless it would
+// look for something else.
+func TestBisectProposesToCountAtOnce(t *testing.T) {
+	doc := &report.Document{Comparisons: []report.Comparison{{Comparison: trial.Comparison{Baseline: "a", Candidate: "b", Primary: true,
+		Verdict: stat.Invalid, Reason: finding.MachineBusy.Refusal("busy")}}}}
+	const whole = "contend bisect --count v1 main -- './a {{addr}}'"
+	for metric, want := range map[string]string{"": whole, "p99": ""} {
+		var errs strings.Builder
+		b := bisectFlags{app: &app{args: []string{"bisect", "-d", "1m", "v1", "main", "--", "./a {{addr}}"}, Streams: Streams{io.Discard, &errs}}, given: setting.Values{}}
+		if metric != "" {
+			b.given["metric"] = setting.Value{Texts: []string{metric}}
+		}
+		b.noteBusy(&report.Document{})
+		b.noteBusy(doc)
+		b.noteBusy(doc)
+		if b.instead.Command != want || strings.Count(errs.String(), whole) != len(want)/len(whole) {
+			t.Errorf("by %q: %q, and says\n%s", metric, b.instead.Command, &errs)
+		}
 	}
 }
 
