@@ -20,6 +20,7 @@ const readEvery = 10 * time.Millisecond
 // A Sampler is open, and takes no samples until Start. One goroutine at a time may use
 // it, on any thread.
 type Sampler struct {
+	list    func() ([]int, error)
 	rings   []ring
 	groups  []group           // of events for each CPU, for each thread that they were opened on
 	hz      int               // samples per second of CPU time
@@ -30,19 +31,25 @@ type Sampler struct {
 }
 
 func openSampler(list func() ([]int, error), hz int) (*Sampler, error) {
-	s := &Sampler{hz: hz}
+	s := &Sampler{list: list, hz: hz}
 	err := s.openRings()
 	if err == nil {
-		s.groups, err = attach(list, s.openGroup)
-	}
-	if errors.Is(err, unix.EMFILE) {
-		err = fmt.Errorf("perf: samples need a file for each thread and CPU: %w; raise the limit (ulimit -n)", err)
+		s.groups, err = s.attach(hz)
 	}
 	if err != nil {
 		_ = closeRings(s.rings)
 		return nil, err
 	}
 	return s, nil
+}
+
+// attach opens events on all threads, which take so many samples per second.
+func (s *Sampler) attach(hz int) ([]group, error) {
+	groups, err := attach(s.list, func(thread int) (group, error) { return s.openGroup(thread, hz) })
+	if errors.Is(err, unix.EMFILE) {
+		err = fmt.Errorf("perf: samples need a file for each thread and CPU: %w; raise the limit (ulimit -n)", err)
+	}
+	return groups, err
 }
 
 // openRings opens the rings, for events without the kernel's part where that is refused.
@@ -64,7 +71,7 @@ func (s *Sampler) openRings() error {
 }
 
 // openGroup opens events on a thread, one for each CPU, which write into its ring.
-func (s *Sampler) openGroup(thread int) (g group, err error) {
+func (s *Sampler) openGroup(thread, hz int) (g group, err error) {
 	defer func() {
 		if err != nil {
 			_ = g.close()
@@ -72,7 +79,7 @@ func (s *Sampler) openGroup(thread int) (g group, err error) {
 		}
 	}()
 	attr := softwareEvent(unix.PERF_COUNT_SW_CPU_CLOCK, s.missing == nil)
-	attr.Sample, attr.Sample_type, attr.Sample_regs_user, attr.Sample_stack_user = uint64(s.hz), sampleType, userRegisters, stackSize
+	attr.Sample, attr.Sample_type, attr.Sample_regs_user, attr.Sample_stack_user = uint64(hz), sampleType, userRegisters, stackSize
 	attr.Bits |= unix.PerfBitInherit | unix.PerfBitFreq | unix.PerfBitSampleIDAll |
 		unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask
 	for _, r := range s.rings {
@@ -104,19 +111,26 @@ func softwareEvent(which uint64, kernel bool) unix.PerfEventAttr {
 	return attr
 }
 
-// Often has samples taken at 3999 Hz from the next Start on, if the kernel lets it.
+// Often has samples taken at 3999 Hz from the next Start on, of the threads that are listed now and
+// of all that these start after the call. After an error all is as before.
+//
+// It opens other events: a new period would reach those that are open, not the copies that threads
+// have inherited since (_perf_event_period in Linux' kernel/events/core.c), whose samples would
+// each stand for four times the time that they are taken for.
 func (s *Sampler) Often() error {
-	period := uint64(time.Second) / often
-	err := s.onEach(func(fd int) error {
-		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_PERIOD, uintptr(unsafe.Pointer(&period))); errno != 0 {
-			return errno
-		}
-		return nil
-	})
-	if err == nil {
-		s.hz = often
+	switch {
+	case s.groups == nil:
+		return fmt.Errorf("perf: sampler: %w", os.ErrClosed)
+	case s.stop != nil:
+		return errors.New("perf: samples are being taken already")
 	}
-	return err
+	groups, err := s.attach(often)
+	if err != nil {
+		return err
+	}
+	closeAll(s.groups)
+	s.groups, s.hz = groups, often
+	return nil
 }
 
 // Start begins to take samples, thread after thread, some microseconds each, and half a
@@ -173,21 +187,19 @@ func (s *Sampler) Close() (err error) {
 
 // each does something to all events.
 func (s *Sampler) each(request uint) error {
-	return settle(func() error { return s.onEach(func(fd int) error { return unix.IoctlSetInt(fd, request, 0) }) })
-}
-
-func (s *Sampler) onEach(do func(fd int) error) error {
 	if s.groups == nil {
 		return fmt.Errorf("perf: sampler: %w", os.ErrClosed)
 	}
-	for _, g := range s.groups {
-		for _, fd := range g {
-			if err := do(fd); err != nil {
-				return fmt.Errorf("perf: sampler: %w", err)
+	return settle(func() error {
+		for _, g := range s.groups {
+			for _, fd := range g {
+				if err := unix.IoctlSetInt(fd, request, 0); err != nil {
+					return fmt.Errorf("perf: sampler: %w", err)
+				}
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // end ends the goroutine that reads, after a last round, and returns what it read; nil if

@@ -153,6 +153,30 @@ func TestSamplesAgreeWithCPUTime(t *testing.T) {
 	}
 }
 
+// Threads that began after a sampler was opened are sampled as often as the others.
+func TestThreadsBegunBeforeOften(t *testing.T) {
+	p := started(t)
+	p.do("alone", 1, 1) // its threads have begun
+	s := sampler(t, p.threads)
+	p.do("crowd", 20, 1) // some on threads that had begun
+	p.do("every", 0, 1)  // all of them are there
+	must(0, s.Often())
+	userOnly := s.missing != nil
+	used := cpuTime(t, p, userOnly)
+	samples := samplesOf(t, s, func() {
+		if err := s.Often(); err == nil || !strings.Contains(err.Error(), "already") {
+			t.Errorf("while samples are taken: %v", err)
+		}
+		p.do("every", 0, 6000)
+	})
+	used = cpuTime(t, p, userOnly) - used
+	agree(t, "begun since", samples, used, 50*time.Millisecond)
+	must(0, s.Close())
+	if err := s.Often(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
 // Children that never ran a program of their own have the mappings of their parents, even
 // when they can no longer be looked at.
 func TestForkedChildren(t *testing.T) {
