@@ -22,7 +22,7 @@ __attribute__((noinline, noclone)) void format(long n) {
 }
 
 __attribute__((noinline, noclone)) void serve(void) {
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 400; i++) {
 		format(2000);
 		for (int k = 0; k < 20; k++)
 			sort();
