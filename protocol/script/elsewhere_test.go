@@ -38,7 +38,9 @@ func TestLibrary(t *testing.T) {
 
 // All virtual users together send at most so many requests a second, including those of a batch.
 func TestRequestsPerSecond(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
+		t.Parallel()
 		server := shop(t)
 		path := testenv.Files(t, "flow.js", `import http from 'k6/http';
 			export const options = { rps: 50 };

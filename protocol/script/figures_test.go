@@ -203,29 +203,38 @@ type timings struct {
 // The times that a script gets, and its thresholds, are what the server planted, whatever drives it.
 func TestFiguresOfTimes(t *testing.T) {
 	for _, w := range figuresWays() {
-		for began := time.Now(); ; {
-			target, r, told := (&figuresWay{w.name, wiretest.Figures{Secure: w.server.Secure, Streams: w.server.Streams}, w.goroutines, w.proto, w.tls}).drive(t, timesScript, 4)
-			var all []timings
-			if err := json.Unmarshal([]byte(told), &all); err != nil {
-				t.Fatalf("%s: %v in %q", w.name, err, told)
-			}
-			late := w.timely(t, all)
-			for _, claim := range target.Options.Thresholds {
-				if held, detail := claim.parsed.Check(r); !held && strings.Contains(claim.Claim, "max") { // what is sent or read late is shorter
-					late = claim.Claim + ": " + detail
-				} else if !held {
-					t.Errorf("%s %s: %s", w.name, claim.Claim, detail)
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel() // each waits for what is planted
+			for began := time.Now(); ; {
+				late := w.drivenInTime(t)
+				if late != "" && !t.Failed() && time.Since(began) < testenv.Patience {
+					continue
 				}
+				if late != "" {
+					t.Errorf("%s %s", w.name, late)
+				}
+				return
 			}
-			if late != "" && !t.Failed() && time.Since(began) < testenv.Patience {
-				continue
-			}
-			if late != "" {
-				t.Errorf("%s %s", w.name, late)
-			}
-			break
+		})
+	}
+}
+
+// drivenInTime has a script drive a server of its own, and says what took longer than was planted.
+func (w *figuresWay) drivenInTime(t *testing.T) (late string) {
+	target, r, told := (&figuresWay{w.name, wiretest.Figures{Secure: w.server.Secure, Streams: w.server.Streams}, w.goroutines, w.proto, w.tls}).drive(t, timesScript, 4)
+	var all []timings
+	if err := json.Unmarshal([]byte(told), &all); err != nil {
+		t.Fatalf("%s: %v in %q", w.name, err, told)
+	}
+	late = w.timely(t, all)
+	for _, claim := range target.Options.Thresholds {
+		if held, detail := claim.parsed.Check(r); !held && strings.Contains(claim.Claim, "max") { // what is sent or read late is shorter
+			late = claim.Claim + ": " + detail
+		} else if !held {
+			t.Errorf("%s %s: %s", w.name, claim.Claim, detail)
 		}
 	}
+	return late
 }
 
 // timely checks the lower bounds of times, by turns of a slow answer and of an upload, and says which are too long in

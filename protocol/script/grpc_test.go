@@ -337,6 +337,7 @@ func TestGRPCUnanswered(t *testing.T) {
 
 // The end of a run ends calls and streams.
 func TestGRPCEndless(t *testing.T) {
+	t.Parallel()
 	address, _ := serveTill(t)
 	for _, body := range []string{
 		`client.invoke('shop.Till/Slow', {})`,

@@ -134,7 +134,9 @@ func TestRefusedAddresses(t *testing.T) {
 
 // An iteration takes as long as it is asked to, but what is measured of it does not.
 func TestLeastIteration(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
+		t.Parallel()
 		server := shop(t)
 		path := testenv.Files(t, "flow.js", `import http from 'k6/http';
 			export const options = { minIterationDuration: '150ms', thresholds: { iteration_duration: ['max>=0'] } };

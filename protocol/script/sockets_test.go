@@ -228,6 +228,7 @@ func TestSocketsEndless(t *testing.T) {
 
 // A mistake of a server ends the session with an error, and the iteration goes on.
 func TestSocketsOfHostileServers(t *testing.T) {
+	t.Parallel()
 	hostile := map[string]string{"ends": "", "garbage": strings.Repeat("\xaa", 5000), "half a close": "\x88\x01\x03", "text of HTTP": "HTTP/1.1 200 OK\r\n\r\n"}
 	for _, m := range websockettest.Server.Mistakes(maxBody) {
 		hostile[m.Name] = string(m.Bytes)

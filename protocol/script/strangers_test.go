@@ -92,6 +92,7 @@ func TestMistakesOfOthers(t *testing.T) {
 // What an iteration has measured that the end of the run cuts off is counted, as in scripts whose callers each hold a
 // socket open.
 func TestCutIterationsAreMeasured(t *testing.T) {
+	t.Parallel()
 	address := socketServer(t)
 	for _, goroutines := range []string{"", "goroutines"} {
 		for _, body := range []string{

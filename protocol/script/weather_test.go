@@ -124,6 +124,7 @@ func TestWaysOut(t *testing.T) {
 
 // An interrupt ends each phase at once, whatever the script is at.
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	const endless = "while (true) {}"
 	within := func(t *testing.T, what func(ctx context.Context) error) {
 		t.Helper()
@@ -202,6 +203,7 @@ func TestServerDies(t *testing.T) {
 
 // The end of a run ends what its iterations are at, and what became of them adds up.
 func TestInterruptedIterations(t *testing.T) {
+	t.Parallel()
 	for _, body := range []string{
 		`for (;;) {}`, `sleep(1e9)`, `for (;;) { try { for (;;) {} } catch (e) {} finally { for (;;) {} } }`,
 		`let s = ''; for (;;) { s += 'x'; if (s.length > 1000) s = '' }`, `const f = () => Promise.resolve().then(f); return f()`,
