@@ -108,7 +108,7 @@ func (f fault) test(t *testing.T) {
 	}
 	work(t, s.at, Host{Name: "a"})
 	argv := append(slices.Clone(f.under), os.Args[0])
-	s.kill = role{Play: "worker", Name: "b", At: toB}.run(t, exec.Command(argv[0], argv[1:]...))
+	s.kill, _ = role{Play: "worker", Name: "b", At: toB}.run(t, exec.Command(argv[0], argv[1:]...))
 	var workers []Worker
 	s.fleet, workers = gather(t, s.at, 2)
 	session := open(t, s.fleet, workers, protocol.At(s.server.URL), 2)

@@ -1,13 +1,11 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -15,6 +13,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,7 +26,7 @@ import (
 type role struct {
 	Play, Name, Server string
 	At                 Address
-	Silence            time.Duration // 0: as in the other tests
+	Silence            time.Duration // of a worker, as soon as it is told that; until then it is that of the other tests
 }
 
 const roleVariable = "CONTEND_FLEET_TEST_ROLE"
@@ -48,17 +47,26 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// play ends with standard input, which is that of the test.
+// play ends with standard input, which is that of the test: what comes there says that the role's silence begins to count.
 func (r role) play() error {
-	silence = cmp.Or(r.Silence, silence)
+	var short atomic.Bool
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
+		for told := make([]byte, 1); ; short.Store(true) {
+			if _, err := os.Stdin.Read(told); err != nil {
+				cancel()
+				return
+			}
+		}
 	}()
 	switch r.Play {
 	case "worker":
-		err := workerHost(Host{Name: r.Name}).Work(ctx, r.At)
+		err := workerHost(Host{Name: r.Name, silence: func() time.Duration {
+			if short.Load() {
+				return r.Silence
+			}
+			return silence
+		}}).Work(ctx, r.At)
 		return errors.Join(err, ctx.Err())
 	case "next engine": // a second after the one before
 		fmt.Println("it waits")
@@ -102,14 +110,16 @@ func (r role) play() error {
 // start starts a process that ends with the test, or when the returned function is called: at once, as of kill -9.
 func (r role) start(t *testing.T) (kill func()) {
 	t.Helper()
-	return r.run(t, exec.Command(os.Args[0]))
+	kill, _ = r.run(t, exec.Command(os.Args[0]))
+	return kill
 }
 
-// run is start by a command that ends as the test's program.
-func (r role) run(t *testing.T, cmd *exec.Cmd) (kill func()) {
+// run is start by a command that ends as the test's program. Tell tells the process something.
+func (r role) run(t *testing.T, cmd *exec.Cmd) (kill, tell func()) {
 	t.Helper()
 	cmd.Env = append(os.Environ(), roleVariable+"="+string(encode(r)))
-	if _, err := cmd.StdinPipe(); err != nil {
+	to, err := cmd.StdinPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
@@ -120,7 +130,7 @@ func (r role) run(t *testing.T, cmd *exec.Cmd) (kill func()) {
 		_ = cmd.Wait()
 	})
 	t.Cleanup(kill)
-	return kill
+	return kill, func() { _, _ = to.Write([]byte("\n")) }
 }
 
 // startEngine starts a NATS server in a process, on a port that is the test's.
