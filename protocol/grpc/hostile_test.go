@@ -177,23 +177,37 @@ func (d directTarget) NewVU(context.Context, int) (load.VU, error) {
 	return &directVU{address: d.address, method: d.method}, nil
 }
 
-func TestHostileServers(t *testing.T) {
+// byWay is the protocol with the way that holds its stream, and with all others.
+func byWay(t *testing.T) (others, held wiretest.Protocol) {
 	p := protocol()
 	method := theMethod(t)
 	p.Ways = append(p.Ways, wiretest.Way{Name: "client", Plain: true,
 		Open: func(_ testing.TB, s wiretest.Server) load.Target { return directTarget{s.Address, method} }})
-	held := p
+	held = p
 	held.Ways = slices.DeleteFunc(slices.Clone(p.Ways), func(w wiretest.Way) bool { return w.Name != "held" })
 	held.Answers = []string{wiretest.Frames(func(s wiretest.Stream) { // a message is one
 		peer{s}.begin()
 		_ = peer{s}.message(0, 2, "\x08\x01")
 	})}
 	p.Ways = slices.DeleteFunc(p.Ways, func(w wiretest.Way) bool { return w.Name == "held" })
-	p.Hostile(t)
+	return p, held
+}
+
+func TestHostileServers(t *testing.T) {
+	t.Parallel()
+	others, held := byWay(t)
+	others.Hostile(t)
 	held.Hostile(t)
 }
 
+func TestEndlessServers(t *testing.T) {
+	others, held := byWay(t)
+	others.Endless(t)
+	held.Endless(t)
+}
+
 func TestRestarted(t *testing.T) {
+	t.Parallel()
 	counter, chat := newCounterServer(t), newChatServer(t)
 	protocol().Restarted(t, func(t testing.TB, address string) func() {
 		server := grpc.NewServer()

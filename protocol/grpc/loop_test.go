@@ -276,6 +276,7 @@ func TestLoopOddities(t *testing.T) {
 
 // Connections that the server ends in good order cost no call.
 func TestLoopGracefulEnd(t *testing.T) {
+	t.Parallel()
 	server := newCounterServer(t)
 	address, _ := server.start(t, "127.0.0.1:0", noReflection, grpc.KeepaliveParams(keepalive.ServerParameters{
 		MaxConnectionAge: 20 * time.Millisecond, MaxConnectionAgeGrace: 5 * time.Second,

@@ -282,6 +282,7 @@ func TestLatenciesAreBounded(t *testing.T) {
 
 // The time that is announced to the server, and which side ends the call. Short times double until one is long enough to send a call.
 func TestDeadline(t *testing.T) {
+	t.Parallel()
 	const short, long = 50 * time.Millisecond, 20 * time.Second
 	for _, test := range []struct {
 		name              string

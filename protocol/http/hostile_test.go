@@ -69,7 +69,12 @@ func hostile() wiretest.Protocol {
 	return p
 }
 
-func TestHostileServers(t *testing.T) { hostile().Hostile(t) }
+func TestHostileServers(t *testing.T) {
+	t.Parallel()
+	hostile().Hostile(t)
+}
+
+func TestEndlessServers(t *testing.T) { hostile().Endless(t) }
 
 // The loop speaks HTTP/2 itself.
 func hostileHTTP2() wiretest.Protocol {
@@ -96,10 +101,15 @@ func hostileHTTP2() wiretest.Protocol {
 	}
 }
 
-func TestHostileServersOfHTTP2(t *testing.T) {
+func TestEndlessServersOfHTTP2(t *testing.T) {
 	wiretest.Needs(t, loop.Supported)
-	p := hostileHTTP2()
-	p.Hostile(t)
+	hostileHTTP2().Endless(t)
+}
+
+func TestHostileServersOfHTTP2(t *testing.T) {
+	t.Parallel()
+	wiretest.Needs(t, loop.Supported)
+	hostileHTTP2().Hostile(t)
 	for _, h := range wiretest.Handlers {
 		if h.Name == "long header" { // is not too long here
 			continue
@@ -113,6 +123,7 @@ func TestHostileServersOfHTTP2(t *testing.T) {
 }
 
 func TestRestarted(t *testing.T) {
+	t.Parallel()
 	p := hostile()
 	if ok, _ := loop.Supported(); ok {
 		p.Ways = append(p.Ways, hostileHTTP2().Ways...)

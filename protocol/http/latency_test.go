@@ -99,6 +99,7 @@ func TestBothEnginesMeasureWhatTheServerTook(t *testing.T) {
 // (1 − 5 · 1%) = 285 ms, whatever the number of VUs.
 func TestBothEnginesShowAFrozenServer(t *testing.T) {
 	overBothEngines(t, func(t *testing.T, run runner) {
+		t.Parallel() // each waits most of the time
 		began := sync.OnceValue(time.Now)
 		url := "http://" + serveOn(t, "tcp", "127.0.0.1:0", func(nethttp.ResponseWriter, *nethttp.Request) {
 			if at := time.Since(began()); at >= 500*time.Millisecond && at < 800*time.Millisecond {

@@ -63,7 +63,12 @@ func over(version string, connections wire.Connections) wiretest.Way {
 		}}
 }
 
-func TestHostileServers(t *testing.T) { hostile().Hostile(t) }
+func TestHostileServers(t *testing.T) {
+	t.Parallel()
+	hostile().Hostile(t)
+}
+
+func TestEndlessServers(t *testing.T) { hostile().Endless(t) }
 
 func TestHostileHandlers(t *testing.T) {
 	t.Parallel()
@@ -87,6 +92,7 @@ func TestNobodyOfQUIC(t *testing.T) {
 }
 
 func TestRestarted(t *testing.T) {
+	t.Parallel()
 	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	streams := hostile()
 	streams.Restarted(t, wiretest.OnTCP(func(l net.Listener) func() {

@@ -69,7 +69,9 @@ func TestExchanges(t *testing.T) {
 	} {
 		for _, pieces := range []int{1, 6} {
 			t.Run(fmt.Sprintf("%s/%d", name, pieces), func(t *testing.T) {
+				t.Parallel() // a server waits between pieces
 				overBothEngines(t, func(t *testing.T, run func(Config, load.Plan) *load.Result) {
+					c := c
 					if c.URL = "tcp://" + wiretest.Listen(t, echo(pieces)); c.DataFile == "" {
 						c.Data = Escaped("PING\r\n")
 					}
@@ -140,9 +142,15 @@ func hostile() wiretest.Protocol {
 	return p
 }
 
-func TestHostileServers(t *testing.T) { hostile().Hostile(t) }
+func TestHostileServers(t *testing.T) {
+	t.Parallel()
+	hostile().Hostile(t)
+}
+
+func TestEndlessServers(t *testing.T) { hostile().Endless(t) }
 
 func TestRestarted(t *testing.T) {
+	t.Parallel()
 	hostile().Restarted(t, wiretest.OnTCP(func(l net.Listener) func() {
 		return wiretest.Serve(l, func(conn net.Conn) {
 			for from := bufio.NewReader(conn); ; {

@@ -62,9 +62,15 @@ func hostile() wiretest.Protocol {
 	return p
 }
 
-func TestHostileServers(t *testing.T) { hostile().Hostile(t) }
+func TestHostileServers(t *testing.T) {
+	t.Parallel()
+	hostile().Hostile(t)
+}
+
+func TestEndlessServers(t *testing.T) { hostile().Endless(t) }
 
 func TestRestarted(t *testing.T) {
+	t.Parallel()
 	hostile().Restarted(t, wiretest.OnTCP(func(l net.Listener) func() {
 		return wiretest.Serve(l, answering(echo))
 	}), errkind.Refused)

@@ -84,24 +84,40 @@ const (
 	boundedMemory = 7 << 20
 )
 
-// Hostile drives each way against each hostile server, and wants errors of its kind in time, from iterations with a
-// timeout and from runs that end before it, and bounded memory. TestMain looks for goroutines that are left.
+// Hostile drives each way against each hostile server that is not endless, and wants errors of its kind in time, from
+// iterations with a timeout and from runs that end before it. TestMain looks for goroutines that are left. Endless has
+// the others.
 func (p Protocol) Hostile(t *testing.T) {
 	if _, named := p.Wants["has no such name"]; !named { // once: an abandoned look-up goes on for a while
 		Errs(t, p.Ways[0].Open(t, Server{Address: "name.invalid:1"}), errkind.DNS, errkind.Timeout)
 	}
+	p.each(func(name string, peer Peer, way Way, secure bool) {
+		if !peer.Endless {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p.check(t, peer, way, secure)
+			})
+		}
+	})
+}
+
+// Endless is Hostile with the servers that are endless, and wants bounded memory: nothing else may run meanwhile.
+func (p Protocol) Endless(t *testing.T) {
+	p.each(func(name string, peer Peer, way Way, secure bool) {
+		if peer.Endless {
+			t.Run(name, func(t *testing.T) { p.check(t, peer, way, secure) })
+		}
+	})
+}
+
+// each names each hostile server for each way that meets it.
+func (p Protocol) each(do func(name string, peer Peer, way Way, secure bool)) {
 	for _, peer := range p.peers() {
 		for _, way := range p.Ways {
 			for _, secure := range []bool{false, true} {
-				if !way.meets(peer, secure) {
-					continue
+				if way.meets(peer, secure) {
+					do(fmt.Sprintf("%s/%s/TLS=%t", peer.Name, way.Name, secure), peer, way, secure)
 				}
-				t.Run(fmt.Sprintf("%s/%s/TLS=%t", peer.Name, way.Name, secure), func(t *testing.T) {
-					if !peer.Endless {
-						t.Parallel()
-					}
-					p.check(t, peer, way, secure)
-				})
 			}
 		}
 	}
