@@ -54,7 +54,12 @@ func hostile() wiretest.Protocol {
 	return p
 }
 
-func TestHostileServers(t *testing.T) { hostile().Hostile(t) }
+func TestHostileServers(t *testing.T) {
+	t.Parallel()
+	hostile().Hostile(t)
+}
+
+func TestEndlessServers(t *testing.T) { hostile().Endless(t) }
 
 func TestRestarted(t *testing.T) {
 	t.Parallel()
@@ -180,23 +185,26 @@ func TestRefused(t *testing.T) {
 			plan.Pacer, plan.Duration = pace.Constant(100), time.Second
 		}
 		for _, each := range []bool{false, true} {
-			c := s.config(plain)
-			c.Address, c.CloseEach = address, each
-			start := time.Now()
-			r := run(t, c, plan)
-			if n := r.Errored[errkind.Refused]; n == 0 || n+r.Dropped != r.Planned {
-				t.Errorf("%d of %d refused: %v", n, r.Planned, r.Examples)
-			}
-			if most := int64(plan.VUs) * int64(1+plan.Duration/(10*time.Millisecond)); !open && r.Errored[errkind.Refused] > most {
-				t.Errorf("%d refused, want at most %d: a caller waits 10 ms after each", r.Errored[errkind.Refused], most)
-			}
-			if took := time.Since(start); took > testenv.Patience {
-				t.Errorf("took %v", took)
-			}
-			want := "dial tcp " + address + ": connect: connection refused"
-			if got := r.Examples[errkind.Refused]; got != want {
-				t.Errorf("error is %q, want %q", got, want)
-			}
+			t.Run(fmt.Sprintf("open=%t/each=%t", open, each), func(t *testing.T) {
+				t.Parallel()
+				c := s.config(plain)
+				c.Address, c.CloseEach = address, each
+				start := time.Now()
+				r := run(t, c, plan)
+				if n := r.Errored[errkind.Refused]; n == 0 || n+r.Dropped != r.Planned {
+					t.Errorf("%d of %d refused: %v", n, r.Planned, r.Examples)
+				}
+				if most := int64(plan.VUs) * int64(1+plan.Duration/(10*time.Millisecond)); !open && r.Errored[errkind.Refused] > most {
+					t.Errorf("%d refused, want at most %d: a caller waits 10 ms after each", r.Errored[errkind.Refused], most)
+				}
+				if took := time.Since(start); took > testenv.Patience {
+					t.Errorf("took %v", took)
+				}
+				want := "dial tcp " + address + ": connect: connection refused"
+				if got := r.Examples[errkind.Refused]; got != want {
+					t.Errorf("error is %q, want %q", got, want)
+				}
+			})
 		}
 	}
 }
@@ -230,9 +238,9 @@ func TestIdleConnectionEnds(t *testing.T) {
 					return true
 				})
 			})
-			plan := load.Plan{VUs: 1, Think: time.Second, Iterations: 5}
+			plan := load.Plan{VUs: 1, Think: time.Second, Iterations: 4} // two on the third connection
 			r := run(t, s.config(plain), plan)
-			clean(t, r, 5)
+			clean(t, r, 4)
 			if s.count() != 3 || r.Connect.Count() != 2 {
 				t.Errorf("%d connections, %d iterations connected, want 3 and 2", s.count(), r.Connect.Count())
 			}

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math"
 	"net"
@@ -150,17 +151,20 @@ func TestCancelledWhileWaiting(t *testing.T) {
 		{VUs: 3, Duration: time.Hour, Pacer: pace.Constant(0.001)},
 		{VUs: 3, Duration: time.Hour, Timeout: time.Hour},
 	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		plan.Progress = func(load.Progress) { cancel() } // it is under way
-		start := time.Now()
-		r, err := load.Run(ctx, "lines", &target{config: s.config(plain)}, plan)
-		cancel()
-		testenv.Must(t, err)
-		if r.Stopped != load.Interrupted || r.Completed != 0 {
-			t.Errorf("%v, completed %d", r.Stopped, r.Completed)
-		}
-		if took := time.Since(start); took > testenv.Patience {
-			t.Errorf("took %v", took)
-		}
+		t.Run(fmt.Sprint(plan.Pacer != nil, plan.Timeout), func(t *testing.T) {
+			t.Parallel() // each waits for a second
+			ctx, cancel := context.WithCancel(t.Context())
+			plan.Progress = func(load.Progress) { cancel() } // it is under way
+			start := time.Now()
+			r, err := load.Run(ctx, "lines", &target{config: s.config(plain)}, plan)
+			cancel()
+			testenv.Must(t, err)
+			if r.Stopped != load.Interrupted || r.Completed != 0 {
+				t.Errorf("%v, completed %d", r.Stopped, r.Completed)
+			}
+			if took := time.Since(start); took > testenv.Patience {
+				t.Errorf("took %v", took)
+			}
+		})
 	}
 }
