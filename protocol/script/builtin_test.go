@@ -96,6 +96,7 @@ var expressions = []expression{
 }
 
 func TestExpressions(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) { comesTo(t, drive, expressions) })
 }
 

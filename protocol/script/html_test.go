@@ -23,6 +23,7 @@ const aPage = `<!doctype html><title>A page</title>
 <select name="many" multiple><option selected value="m1">1<option selected value="m2">2</select></form>`
 
 func TestHTML(t *testing.T) {
+	t.Parallel()
 	var all []expression
 	for _, c := range []expression{
 		{`$('li').size()`, "3"},
@@ -87,7 +88,10 @@ func TestHTML(t *testing.T) {
 }
 
 // A form is sent, and a link followed, as the page has it.
-func TestForms(t *testing.T) { engines(t, testForms) }
+func TestForms(t *testing.T) {
+	t.Parallel()
+	engines(t, testForms)
+}
 
 func testForms(t *testing.T, drive func(Config, int64) *load.Result) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

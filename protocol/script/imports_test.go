@@ -11,6 +11,7 @@ import (
 
 // What scripts import and open without a flag, from where k6 does: "got" is what each comes to.
 func TestImports(t *testing.T) {
+	t.Parallel()
 	const ok = "export default function () {} "
 	read := []string{"tests/lib/read.js", "export const read = (path) => open(path);\nexport const own = open('./name.txt');",
 		"tests/lib/name.txt", "of lib", "tests/load/name.txt", "of load", "name.txt", "of all"}

@@ -131,7 +131,10 @@ func encoder(t testing.TB) *httptest.Server {
 }
 
 // Bodies are decoded, and those that cannot be are named.
-func TestContentEncodings(t *testing.T) { engines(t, testContentEncodings) }
+func TestContentEncodings(t *testing.T) {
+	t.Parallel()
+	engines(t, testContentEncodings)
+}
 
 func testContentEncodings(t *testing.T, drive func(Config, int64) *load.Result) {
 	server := encoder(t)

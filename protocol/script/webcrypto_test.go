@@ -62,6 +62,7 @@ var webExpressions = []expression{
 }
 
 func TestWebCrypto(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) { comesTo(t, drive, webExpressions) })
 }
 
