@@ -243,7 +243,7 @@ func TestDeafness(t *testing.T) {
 	if err := heard.db.listenAt(pg.Fresh(t)); err != nil { // another one
 		t.Fatal(err)
 	}
-	heard.db.timeout = time.Second
+	heard.db.timeout = time.Second / 2 // it is said each six of them
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan *pgx.Conn)
 	go func() { ended <- heard.resubscribe(ctx) }()
