@@ -210,7 +210,7 @@ var rooms = map[string]size{
 	"h2":                   {1395, 1140},
 	"hist":                 {840, 895},
 	"history":              {980, 670},   // +55, +20: functions that are 99% of the instructions, and which of them grew; +95: Go benchmarks are read here, for abtest too, which may not import report; +10, +10: a build alone at an end of the history
-	"internal/cli":         {9260, 5885}, // +100, +20: a request as curl sends it, whether anything was measured, and a search by counts where programs disturb one by times; +85: a request as curl sends it, and whether anything was measured; +25: a margin that can be settled, where more rounds cannot be run; +35: a file that has a result is not replaced by another form of it, and proposed revisions exist; +90, +265: teardown of a script whose server is started here; a run for each difference of scripts; +85, +0: a program that cannot be driven has a page; +225, +80: the commit that made a difference is looked for; +0, +15: exit codes of scripts as in k6; +280, +0: programs without a URL, which contend finds out, and what would work in a folder; +430, +175: histories: what is kept, shown, imported and checked
+	"internal/cli":         {9260, 5915}, // +0, +30: a check of a history on a busy machine, and the order of scripts; +100, +20: a request as curl sends it, whether anything was measured, and a search by counts where programs disturb one by times; +85: a request as curl sends it, and whether anything was measured; +25: a margin that can be settled, where more rounds cannot be run; +35: a file that has a result is not replaced by another form of it, and proposed revisions exist; +90, +265: teardown of a script whose server is started here; a run for each difference of scripts; +85, +0: a program that cannot be driven has a page; +225, +80: the commit that made a difference is looked for; +0, +15: exit codes of scripts as in k6; +280, +0: programs without a URL, which contend finds out, and what would work in a folder; +430, +175: histories: what is kept, shown, imported and checked
 	"internal/cpu":         {320, 235},
 	"internal/epoll":       {135, 0},
 	"fleet":                {2935, 2175}, // +10 of tests: a worker is told when its silence counts; +75: what was overheard is complete; who is to be lost is not waited for as long as others that a busy machine holds up
@@ -224,7 +224,7 @@ var rooms = map[string]size{
 	"internal/secret":      {700, 180},
 	"internal/telemetry":   {825, 630},
 	"internal/testenv":     {420, 155}, // +65: certificates and waiting; twelve packages had their own; +40: what ends a test, what an error says, tests that wait, and files, which 350 places had; +35: golden files, which nine packages had, with a flag each
-	"internal/unit":        {135, 45},  // +45, +40: each form of a figure, which metric, load, report, probe, abtest and flame had of their own
+	"internal/unit":        {135, 60},  // +0, +15: each form is tested here; +45, +40: each form of a figure, which metric, load, report, probe, abtest and flame had of their own
 	"systems/counter":      {2240, 4460},
 	"systems/static":       {840, 790},
 	"systems/web":          {185, 130},
