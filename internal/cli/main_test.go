@@ -29,7 +29,11 @@ func TestMain(m *testing.M) {
 		os.Unsetenv(strings.ToLower(name))
 	}
 	flag.Set("test.parallel", "16") // these tests wait for processes more than they compute
-	testscript.Main(withSubject{m}, map[string]func(){"contend": contend, "burn": burn, "published": published, "refused": refused})
+	plays := map[string]func(){"contend": contend, "burn": burn, "published": published, "refused": refused}
+	if plays[strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")] == nil && len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
+		contend() // a process of the contend that a test plays here, such as rebind; it would run all tests again
+	}
+	testscript.Main(withSubject{m}, plays)
 }
 
 // withSubject builds testdata/subject where testscript has contend, and removes it with that: hundreds of servers start in a
