@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -248,7 +247,7 @@ func TestFailures(t *testing.T) {
 // A proxy connects a table to a server.
 type proxy struct {
 	dir       string
-	cut       atomic.Bool // a commit is passed on, and no answer
+	cut       atomic.Bool // a commit is passed on, and its answer is not
 	committed atomic.Bool // so it was
 	mu        sync.Mutex
 	clients   map[net.Conn]*atomic.Bool // whether bytes are passed on
@@ -303,20 +302,32 @@ func (p *proxy) pass(client net.Conn, server string) {
 	p.mu.Lock()
 	p.clients[client] = passes
 	p.mu.Unlock()
-	go func() { _, _ = io.Copy(client, upstream) }() // ends with upstream
+	var silent atomic.Bool
+	answered := make(chan error, 1)
+	go func() { // ends with upstream
+		for buf := make([]byte, 4096); ; {
+			n, err := upstream.Read(buf)
+			if err != nil || silent.Load() {
+				answered <- err
+				return
+			}
+			_, _ = client.Write(buf[:n])
+		}
+	}()
 	for buf := make([]byte, 4096); ; {
 		n, err := client.Read(buf)
 		if err != nil {
 			return
 		}
 		last := p.cut.Load() && bytes.Contains(buf[:n], []byte("commit"))
-		if last {
-			client.Close() // before there is an answer
-		}
+		silent.Store(last)
 		if passes.Load() {
 			_, err = upstream.Write(buf[:n])
 		}
 		if last {
+			if err == nil {
+				err = <-answered // before that, a client that is cut off has the server cancel the commit
+			}
 			p.committed.Store(err == nil)
 			return
 		}
