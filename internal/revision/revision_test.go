@@ -640,3 +640,39 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%+v, %v: want two branches, their merge and what follows it", commits, err)
 	}
 }
+
+// A history knows the commit of the checkout, and that each commit is after its parents, also those of other branches.
+func TestHeadAndOrder(t *testing.T) {
+	t.Parallel()
+	c := newCheckout(t)
+	c.git("checkout", "-q", "-b", "topic", "v1")
+	c.commit("of a branch", map[string]string{"other": "one"})
+	c.git("checkout", "-q", "main")
+	r := c.open("")
+	order, shallow, err := r.Order(t.Context())
+	place := func(name string) int {
+		n, ok := order[c.git("rev-parse", name)]
+		if !ok {
+			t.Errorf("%s has no place", name)
+		}
+		return n
+	}
+	if err != nil || shallow || len(order) != 3 || place("v1") >= place("main") || place("v1") >= place("topic") {
+		t.Errorf("%v, shallow %v, %v", order, shallow, err)
+	}
+	for _, changed := range []bool{false, true} {
+		if v, err := r.Head(t.Context()); err != nil || v.Commit != c.git("rev-parse", "main") || v.Changed != changed {
+			t.Errorf("%+v, %v; want main, changed %v", v, err, changed)
+		}
+		c.write(map[string]string{"not tracked": "", "source": "changed"})
+	}
+	near := folder(t)
+	c.gitIn(near, "clone", "-q", "--depth", "1", "file://"+c.top, "near")
+	clone, err := revision.Open(t.Context(), revision.Place{Folder: filepath.Join(near, "near"), Cache: c.cache, Env: c.env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if order, shallow, err := clone.Order(t.Context()); err != nil || !shallow || len(order) != 1 {
+		t.Errorf("a shallow clone: %v, %v, %v", order, shallow, err)
+	}
+}

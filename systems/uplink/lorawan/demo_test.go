@@ -48,3 +48,29 @@ func TestDemoDevicesAreDistinct(t *testing.T) {
 		}
 	})
 }
+
+// Devices whose keys are kept are those of DemoDevice, also if there are more than are kept.
+func TestPreparedDevices(t *testing.T) {
+	for _, n := range []int{1, 3, 1 << 20} {
+		devices := lorawan.NewDemoDevices(5, n)
+		for _, i := range []int{0, n - 1, n / 2, 0} {
+			want := lorawan.DemoDevice(5, i)
+			if got := devices.Device(i); got.Device != want || got.MIC == nil || got.Payload == nil {
+				t.Errorf("device %d of %d is %v, want %v", i, n, got.Device, want)
+			}
+		}
+	}
+}
+
+func TestAddrOf(t *testing.T) {
+	for _, c := range []struct {
+		mhdr byte
+		size int
+		want bool
+	}{{0x40, 12, true}, {0x80, 12, true}, {0x60, 12, false}, {0x00, 23, false}, {0x40, 11, false}} {
+		frame := append([]byte{c.mhdr, 4, 3, 2, 1}, make([]byte, c.size-5)...)
+		if addr, ok := lorawan.AddrOf(frame); ok != c.want || ok && addr != 0x01020304 {
+			t.Errorf("%d bytes that begin with %#x: %v, %v", c.size, c.mhdr, addr, ok)
+		}
+	}
+}
