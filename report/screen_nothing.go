@@ -12,6 +12,7 @@ import (
 	"contend/errkind"
 	"contend/failure"
 	"contend/finding"
+	"contend/internal/lazyregexp"
 	"contend/internal/secret"
 	"contend/internal/unit"
 	"contend/load"
@@ -134,7 +135,7 @@ func (d *Document) lookAt(c trial.Cell) string {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https":
 		return look
 	case i < 0 && len(d.Arms) == 0 && !d.isLab(), i >= 0 && isURL(d.Arms[i].Does):
-		return fmt.Sprintf("%s (curl -i %s)", look, typed(plain.Line(c.Target)))
+		return fmt.Sprintf("%s (curl -i %s%s)", look, typed(plain.Line(c.Target)), d.asAsked())
 	case i < 0:
 		return look + " (curl -i)"
 	}
@@ -142,7 +143,17 @@ func (d *Document) lookAt(c trial.Cell) string {
 	if command == d.Arms[i].Does { // it has a port of its own, which contend had moved
 		u.Host = net.JoinHostPort("localhost", u.Port())
 	}
-	return fmt.Sprintf("%s (start %s, then curl -i %s)", look, secret.Variables(plain.Line(command)), typed(plain.Line(u.String())))
+	return fmt.Sprintf("%s (start %s, then curl -i %s%s)", look, secret.Variables(plain.Line(command)), typed(plain.Line(u.String())), d.asAsked())
+}
+
+var ofRequest = lazyregexp.New(` (-X|-H|--(method|header|data|data-file|bearer|basic-auth))\b`)
+
+// asAsked says that the request has more than a URL, where the command does.
+func (d *Document) asAsked() string {
+	if flags, _, _ := strings.Cut(d.Asked, " -- "); ofRequest().MatchString(flags) {
+		return " with the command's method, headers and data"
+	}
+	return ""
 }
 
 // asTyped is the URL of a target as it was typed, where a command listens at another address each time.

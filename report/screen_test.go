@@ -492,9 +492,14 @@ func TestHowToSeeAnAnswer(t *testing.T) {
 	for i := range d.Arms {
 		d.Arms[i].Does = "node server.js"
 	}
-	var b bytes.Buffer
-	if err := d.Screen(&b, report.Look{}); err != nil || !strings.Contains(strings.Join(strings.Fields(b.String()), " "), "(start node server.js, then curl -i 'http://localhost:8080/mutex')") {
-		t.Errorf("%v\n%s", err, &b)
+	for asked, want := range map[string]string{
+		"contend compare --url URL -- 'node a -X' 'node b'":        "(start node server.js, then curl -i 'http://localhost:8080/mutex');",
+		"contend compare --data '{}' --url URL -- 'node' 'node b'": "(start node server.js, then curl -i 'http://localhost:8080/mutex' with the command's method, headers and data);",
+	} {
+		d.Asked = asked
+		if page := strings.Join(strings.Fields(screenOf(t, d)), " "); !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
 	}
 }
 

@@ -87,8 +87,8 @@ func (t *Trials) slowest(o ChangeOver) (perSec float64) {
 
 // useless says after so many rounds whether further ones would be: at each level the
 // generator is the limit of every comparison, or, which the first round shows, a rate is
-// not held, an arm answers nothing right, each pair has one that
-// fails too often, or no candidate answers as the baseline does.
+// not held, an arm answers nothing right, each pair has one that fails too often, or no
+// candidate answers as the baseline does.
 // Levels where it is the limit get no further rounds.
 func (c *comparing) useless(rounds int) bool {
 	t := c.trials
