@@ -30,13 +30,20 @@ func TestStopEndsInSilence(t *testing.T) {
 	stopsAfter(t, (*redistest.Server).Freeze)
 }
 
-func stopsAfter(t *testing.T, fail func(*redistest.Server)) {
+// unanswered is a router whose customer has got an uplink and reads no more.
+func unanswered(t *testing.T) (*redistest.Server, *service) {
+	t.Helper()
 	redis := redistest.Start(t)
 	s := start(t, redis.URL(), nil)
 	d := s.insert(acme, 0)
 	c := s.connect(acme, "upstream/")
 	s.send(frame(d, 0))
 	c.upstream()
+	return redis, s
+}
+
+func stopsAfter(t *testing.T, fail func(*redistest.Server)) {
+	redis, s := unanswered(t)
 	fail(redis)
 	s.until("Redis fails", func() bool { return s.intake.Stats().Errors > 0 })
 	s.stopRouter()
@@ -64,13 +71,8 @@ func TestStopAwaitsNoCopies(t *testing.T) {
 // A router that stops gives everything back, also if a client does not answer the end of its connection.
 func TestStopGivesBackDespiteADeafClient(t *testing.T) {
 	t.Parallel()
-	redis := redistest.Start(t)
-	s := start(t, redis.URL(), nil)
-	d := s.insert(acme, 0)
-	c := s.connect(acme, "upstream/")
-	s.send(frame(d, 0))
-	c.upstream()
-	s.stopRouter() // c reads no more
+	redis, s := unanswered(t)
+	s.stopRouter()
 	if redis.Do("EXISTS", "ran:instance:one") != "0" {
 		t.Error("it has not left")
 	}
