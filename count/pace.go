@@ -38,11 +38,11 @@ func (c *counter) pace(ctx context.Context) error {
 	}
 	const pacing = "how fast the servers are under the simulator"
 	c.report(0, 0, pacing)
-	rate, start := 0.0, time.Duration(0)
+	slow := time.Duration(0)      // how long a start takes, by those at full speed
 	for _, arm := range c.fresh { // one that does not start at all would be waited for fifty times as long there
 		began := time.Now()
 		err := c.started(ctx, arm, trial.Setup{}, func(live *trial.Live, s *load.Session) error {
-			start = max(start, slower*time.Since(began))
+			slow = max(slow, slower*time.Since(began))
 			cell, err := c.drive(ctx, live, s, int64(c.plan.VUs), 1)
 			if err != nil || cell.Completed > 0 {
 				return err
@@ -57,9 +57,12 @@ func (c *counter) pace(ctx context.Context) error {
 	if !c.Apart {
 		turns = (turns + atOnce - 1) / atOnce
 	}
-	c.guessed = turns * (2*start + time.Duration(driven*float64(counted(start))))
+	takes := func(start, counted time.Duration) time.Duration {
+		return turns * (2*start + time.Duration(driven*float64(counted)))
+	}
+	c.guessed = takes(slow, countedFor(slow))
 	c.report(0, 0, pacing)
-	start = 0
+	rate, start := 0.0, time.Duration(0)
 	err := c.each(ctx, 1, func(ctx context.Context, arm trial.Arm) error {
 		perSec, took, err := c.rate(ctx, arm)
 		if err != nil {
@@ -76,19 +79,19 @@ func (c *counter) pace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	counted := counted(start)
+	counted := countedFor(start)
 	if c.Limit > 0 {
 		room := (c.Limit-time.Since(c.began))/(turns*time.Duration(c.Counts.Repetitions)) - 2*start
 		counted = max(measured, min(counted, time.Duration(float64(room)/driven)))
 	}
 	c.Measured = max(measuredCaller*int64(c.plan.VUs), int64(rate*counted.Seconds()))
 	c.warmUp = c.Measured / warmUp
-	c.repetition = turns * (2*start + time.Duration(driven*float64(c.Measured)/rate*float64(time.Second)))
+	c.repetition = takes(start, time.Duration(float64(c.Measured)/rate*float64(time.Second)))
 	return nil
 }
 
-// counted is how long the counted part of a run takes, if its server takes so long to start.
-func counted(start time.Duration) time.Duration { return min(max(measured, start), mostMeasured) }
+// countedFor is how long the counted part of a run takes, if its server takes so long to start.
+func countedFor(start time.Duration) time.Duration { return min(max(measured, start), mostMeasured) }
 
 // rate is how many iterations an arm does in a second under the simulator, and how long its server takes to start.
 func (c *counter) rate(ctx context.Context, arm trial.Arm) (perSec float64, start time.Duration, err error) {

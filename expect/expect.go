@@ -114,12 +114,13 @@ type term struct {
 	factor float64
 }
 
+// operators are the alternatives of a regular expression.
+const operators = ">=|<=|==|!=|>|<"
+
 var (
-	claimForm     = lazyregexp.New(`^(.+?)\s*(>=|<=|==|!=|>|<)\s*(.+)$`)
+	claimForm     = lazyregexp.New(`^(.+?)\s*(` + operators + `)\s*(.+)$`)
 	operatorChars = lazyregexp.New(`[<>=!]+(?:\s+[<>=!]+)*`)
 )
-
-const operators = ">= <= == != > <"
 
 // Parse returns an error if the text is not a claim or names an unknown metric.
 func Parse(text string) (Expectation, error) {
@@ -139,12 +140,13 @@ func parseExpectation(text string) (claim, error) {
 }
 
 func parse(text string) (claim, error) {
-	if o := operatorChars().FindString(text); o != "" && !slices.Contains(strings.Fields(operators), o) {
-		return claim{}, fmt.Errorf("%q: unknown operator %s; expected one of %s, as in p99 < 20ms", text, o, operators)
+	known := strings.Split(operators, "|")
+	if o := operatorChars().FindString(text); o != "" && !slices.Contains(known, o) {
+		return claim{}, fmt.Errorf("%q: unknown operator %s; expected one of %s, as in p99 < 20ms", text, o, strings.Join(known, " "))
 	}
 	parts := claimForm().FindStringSubmatch(strings.TrimSpace(text))
 	if parts == nil {
-		return claim{}, fmt.Errorf("%q; expected METRIC OPERATOR NUMBER, as in p99 < 20ms, with one of %s", text, operators)
+		return claim{}, fmt.Errorf("%q; expected METRIC OPERATOR NUMBER, as in p99 < 20ms, with one of %s", text, strings.Join(known, " "))
 	}
 	if claimForm().MatchString(parts[3]) {
 		return claim{}, fmt.Errorf("%q holds more than one claim; state each on its own", text)

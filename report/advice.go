@@ -19,14 +19,11 @@ var (
 // brackets if that names flags that the command of the page does not have, or --count where nothing can be counted.
 func (d *Document) Advice(code string) string {
 	return inBrackets().ReplaceAllStringFunc(finding.Advice(code), func(text string) string {
-		if strings.HasSuffix(text, ": --count)") && !d.countable() {
-			return ""
-		}
-		if d.Has == nil || strings.HasPrefix(text, " (curl ") {
+		if strings.HasPrefix(text, " (curl ") {
 			return text
 		}
 		for _, m := range aFlag().FindAllStringSubmatch(text, -1) {
-			if m[2] == "" && !d.Has(m[1]) {
+			if m[2] == "" && (d.Has != nil && !d.Has(m[1]) || m[1] == "--count" && !d.countable()) {
 				return ""
 			}
 		}

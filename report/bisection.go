@@ -70,7 +70,7 @@ func (d *Document) bisectScreen() *screen {
 		s.first = sentence(against(best, *b.Confirmed))
 		s.trust = fmt.Sprintf("Valid: probability %s after %s, then compared with its parent", probable(best.Probability), looks)
 		if !b.Confirmed.Verdict.Differs() {
-			s.trust, s.mood = trust(*b.Confirmed, 0), doubted
+			s.trust, s.mood = trust(*b.Confirmed, at(*b.Confirmed), 0), doubted
 		}
 	default:
 		s.first = titled(best) + " made the difference"

@@ -185,7 +185,7 @@ func (d *Document) junitCompared(c Comparison) junitCase {
 	case c.Verdict == stat.Invalid || c.Verdict == stat.Inconclusive || c.Verdict.Worse():
 		end = skips
 	}
-	details := []string{sentence(c.Comparison), trust(c.Comparison, 0)}
+	details := []string{sentence(c.Comparison), trust(c.Comparison, at(c.Comparison), 0)}
 	for _, w := range c.Warnings {
 		details = append(details, w.Code+": "+w.String())
 	}

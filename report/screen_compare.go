@@ -25,7 +25,7 @@ func (d *Document) compareScreen() *screen {
 	s.next = d.afterComparing(s, list)
 	if len(list) == 1 {
 		s.first = sentence(list[0].Comparison)
-		s.trust = d.withRate(trust(list[0].Comparison, len(s.marked())), list[0])
+		s.trust = trust(list[0].Comparison, d.where(list[0]), len(s.marked()))
 	} else {
 		s.first, s.trust = summary(list)
 		if n := len(ofVerdict(list, stat.Invalid)); n > 0 {
@@ -120,8 +120,8 @@ func moodOf(list []Comparison) mood {
 	return good
 }
 
-// trust is the status of the comparison: its verdict, the number of caveats that the page marks, and how it was made.
-func trust(c trial.Comparison, caveats int) string {
+// trust is the status of the comparison: its verdict, the number of caveats that the page marks, and how and where it was made.
+func trust(c trial.Comparison, where string, caveats int) string {
 	rounds := plural(c.Rounds, "round")
 	switch {
 	case c.Verdict == stat.Invalid && c.Reason == nil: // as in a document of another version
@@ -131,7 +131,7 @@ func trust(c trial.Comparison, caveats int) string {
 	case c.Verdict == stat.Inconclusive && c.Reason != nil:
 		return fmt.Sprintf("INCONCLUSIVE (%s): %s", c.Reason.Code, c.Reason.Text)
 	case c.Verdict == stat.Inconclusive:
-		text := fmt.Sprintf("INCONCLUSIVE, which is not \"equal\": %s %s", rounds, at(c))
+		text := fmt.Sprintf("INCONCLUSIVE, which is not \"equal\": %s %s", rounds, where)
 		if c.RoundsNeeded > 0 {
 			needed := unit.Count(c.RoundsNeeded)
 			if c.TimeNeeded > 0 {
@@ -148,7 +148,7 @@ func trust(c trial.Comparison, caveats int) string {
 	case finding.RoundsNotFresh.In(c.Warnings):
 		how = ""
 	}
-	return fmt.Sprintf("%s, valid%s: %s%s %s", c.Verdict, withCaveats(caveats), rounds, how, at(c))
+	return fmt.Sprintf("%s, valid%s: %s%s %s", c.Verdict, withCaveats(caveats), rounds, how, where)
 }
 
 // invalid is the status of what is refused for a reason.

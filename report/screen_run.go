@@ -161,14 +161,14 @@ func due(r *load.Result) string {
 	return text
 }
 
-// withRate has the rate of a comparison instead of the concurrency, which hardly matters then.
-func (d *Document) withRate(status string, c Comparison) string {
+// where is the rate of a comparison, or else its concurrency, which hardly matters at a rate.
+func (d *Document) where(c Comparison) string {
 	for _, r := range d.Results {
 		if r.Place == c.Place && r.Arm == c.Baseline && r.Concurrency == c.Concurrency && r.Plan.Pacer != nil {
-			return strings.Replace(status, " "+at(c.Comparison), " with "+due(r.Result), 1)
+			return "with " + due(r.Result)
 		}
 	}
-	return status
+	return at(c.Comparison)
 }
 
 // crowded says that other programs took cores, idle ones included, unless a warning says it.
