@@ -377,13 +377,10 @@ func TestFilesRunOut(t *testing.T) {
 	p.do("crowd", 20, 1)
 	p.do("every", 0, 1)
 	before := openFiles(t)
-	var limit unix.Rlimit
-	must(0, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
-	low := limit
-	low.Cur = uint64(before + 20)
-	must(0, unix.Setrlimit(unix.RLIMIT_NOFILE, &low))
-	_, err := Threads(p.threads, PageFaults, PageFaults)
-	must(0, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
+	err := withFiles(20, func() error {
+		_, err := Threads(p.threads, PageFaults, PageFaults)
+		return err
+	})
 	if !errors.Is(err, unix.EMFILE) || !strings.Contains(err.Error(), "2 files for each thread") {
 		t.Errorf("error %v", err)
 	}

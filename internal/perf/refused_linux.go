@@ -1,7 +1,6 @@
 package perf
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -44,11 +43,14 @@ func refused(event Event, thread int, hasLeader bool, err error) error {
 
 // refused explains why the kernel did not open an event that samples a thread.
 func (s *Sampler) refused(thread int, err error) error {
+	if errors.Is(err, unix.EMFILE) {
+		return fmt.Errorf("perf: samples need a file for each thread and CPU: %w; raise the limit (ulimit -n)", err)
+	}
 	if most := setting(maxRateFile, s.hz); errors.Is(err, unix.EINVAL) && most < s.hz {
 		return &UnavailableError{Event: CPUTime, Reason: fmt.Sprintf("kernel.perf_event_max_sample_rate is %d", most),
 			Advice: "sysctl kernel.perf_event_max_sample_rate=100000, its default, which the kernel lowered as samples took long"}
 	}
-	return refused(CPUTime, cmp.Or(thread, unix.Gettid()), false, err)
+	return refused(CPUTime, thread, false, err)
 }
 
 // denied gives the reason of an EACCES, and advice.

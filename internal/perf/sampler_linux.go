@@ -45,11 +45,7 @@ func openSampler(list func() ([]int, error), hz int) (*Sampler, error) {
 
 // attach opens events on all threads, which take so many samples per second.
 func (s *Sampler) attach(hz int) ([]group, error) {
-	groups, err := attach(s.list, func(thread int) (group, error) { return s.openGroup(thread, hz) })
-	if errors.Is(err, unix.EMFILE) {
-		err = fmt.Errorf("perf: samples need a file for each thread and CPU: %w; raise the limit (ulimit -n)", err)
-	}
-	return groups, err
+	return attach(s.list, func(thread int) (group, error) { return s.openGroup(thread, hz) })
 }
 
 // openRings opens the rings, for events without the kernel's part where that is refused.
@@ -65,7 +61,7 @@ func (s *Sampler) openRings() error {
 	}
 	var unavailable *UnavailableError
 	if err != nil && !errors.As(err, &unavailable) {
-		return refused(CPUTime, unix.Gettid(), false, err)
+		return s.refused(unix.Gettid(), err)
 	}
 	return err
 }

@@ -292,7 +292,7 @@ func TestSamplerStates(t *testing.T) {
 
 func TestNoSampler(t *testing.T) {
 	none := func() ([]int, error) { return nil, nil }
-	sampler(t, ownThreads)
+	s := sampler(t, ownThreads)
 	before := openFiles(t)
 	if _, err := Sample(none); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("of nobody: %v", err)
@@ -304,21 +304,44 @@ func TestNoSampler(t *testing.T) {
 			t.Errorf("%d Hz: %v, want %s", most+1, err, want)
 		}
 	}
-	for _, spare := range []uint64{0, 5} { // for the rings, for some of the threads
-		var limit unix.Rlimit
-		must(0, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
-		low := limit
-		low.Cur = uint64(before) + spare
-		must(0, unix.Setrlimit(unix.RLIMIT_NOFILE, &low))
+	sample := func() error {
 		_, err := Sample(func() ([]int, error) { return slices.Repeat([]int{os.Getpid()}, 10), nil })
-		must(0, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
+		return err
+	}
+	for last, c := range map[string]struct {
+		files int
+		do    func() error
+	}{
+		"a ring":            {1, sample},
+		"some threads":      {len(must(onlineCPUs())) + 3, sample},
+		"some other events": {1, s.Often},
+	} {
+		err := withFiles(c.files, c.do)
 		if !errors.Is(err, unix.EMFILE) || !strings.Contains(err.Error(), "samples need a file for each thread and CPU") || !strings.Contains(err.Error(), "ulimit -n") {
-			t.Errorf("with %d files: %v", spare, err)
+			t.Errorf("files for %s and no more: %v", last, err)
 		}
 	}
 	if after := openFiles(t); after != before {
 		t.Errorf("%d files before, %d after", before, after)
 	}
+}
+
+// withFiles does something while the process can open so many files, and returns its error.
+func withFiles(n int, do func() error) error {
+	var limit unix.Rlimit
+	must(0, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
+	next := make([]int, n+1) // numbers of the files that are opened next: the limit is one of numbers
+	for i := range next {
+		next[i] = must(unix.Dup(0))
+	}
+	for _, fd := range next {
+		must(0, unix.Close(fd))
+	}
+	low := limit
+	low.Cur = uint64(next[n])
+	must(0, unix.Setrlimit(unix.RLIMIT_NOFILE, &low))
+	defer func() { must(0, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)) }()
+	return do()
 }
 
 // What another process saw as it sampled itself.
