@@ -103,7 +103,7 @@ func listenTo(t *testing.T, tab context.Context, name, url string) {
 
 // barriers has axe list those of the page.
 func barriers(axe string, found *string) chromedp.Action {
-	return chromedp.Evaluate(axe+`;axe.run({resultTypes: ["violations"]}).then(r => r.violations.map(v => v.id + ": " + v.nodes.map(n => n.target + " " + n.failureSummary).join("; ")).join("\n"))`, found,
+	return chromedp.Evaluate(axe+`;axe.run({resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).then(r => r.violations.map(v => v.id + ": " + v.nodes.map(n => n.target + " " + n.failureSummary).join("; ")).join("\n"))`, found,
 		func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })
 }
 
