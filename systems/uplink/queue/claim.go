@@ -129,6 +129,8 @@ func (f *fetcher) reclaimSource(ctx context.Context, s *source) (err error) {
 		switch {
 		case name == leftBehind:
 			idle[name] = leftIdle
+		case !fresh && f.in.holder.lives(name): // what it said is at most one lease old, and has to be younger than the entries
+			idle[name] = 2 * f.in.cfg.Lease
 		case !fresh:
 			idle[name] = f.in.cfg.Lease
 		default:

@@ -79,6 +79,9 @@ func (in *Intake) consumers(ctx context.Context, s *source, a *arrival, replies 
 		case n > 0 && a != nil && in.silent(s, a, name):
 			dead = append(dead, name)
 		case !in.dead(name):
+			if n > 0 && a == nil && in.disowns(s, name) {
+				dead = append(dead, name)
+			}
 		case n > 0:
 			dead = append(dead, name)
 		case number(about["idle"]) > forgetAfter.Milliseconds():
@@ -88,6 +91,13 @@ func (in *Intake) consumers(ctx context.Context, s *source, a *arrival, replies 
 		}
 	}
 	return dead, in.measure(ctx, s, pending, replies[1], replies[2])
+}
+
+// disowns reports whether another live instance names a customer's stream neither as held nor as left. Unless it has just
+// read them, the entries in its name are those of an earlier process, which was killed.
+func (in *Intake) disowns(s *source, name string) bool {
+	said, ok := in.holder.view.Load().said[name]
+	return ok && s.index < 0 && name != in.cfg.Instance && !slices.Contains(said.Holds, s.customer()) && !slices.Contains(said.Leaves, s.customer())
 }
 
 // measure notes how much of a stream is pending and how much was not delivered, and whether it takes no more.

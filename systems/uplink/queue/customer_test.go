@@ -80,6 +80,28 @@ func TestWhatADeadHolderLeftIsReceived(t *testing.T) {
 	})
 }
 
+// A process that is killed, and follows itself before the others have noticed, knows nothing of what it had in hand.
+func TestWhatAnEarlierProcessLeftIsReceived(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		killed, err := NewIntake(t.Context(), r, soon("a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		forward(t, killed, "c", frames(0, 700))
+		lost, stop := receive(t, &collector{in: killed}, "c")
+		until(t, "it has all", func() bool { return lost.count() == 700 })
+		killed.stop()
+		killed.routines.Wait()
+		stop()
+		startIntake(t, r, soon("a"), true)
+		live, _ := startIntake(t, r, soon("b"), true)
+		got, stopGot := receive(t, live, "c")
+		until(t, "all comes again", func() bool { return got.count() == 700 })
+		stopGot()
+		got.once(t, 700)
+	})
+}
+
 func TestHolders(t *testing.T) {
 	eachRedis(t, func(t *testing.T, r *Redis) {
 		a, stopA := startIntake(t, r, quick("a"), true)

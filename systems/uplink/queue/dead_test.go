@@ -79,6 +79,21 @@ func TestOneLateHeartbeatIsNoSilence(t *testing.T) {
 	}
 }
 
+// What a live instance has in hand of a stream is an earlier process's where it names the stream neither as held nor as left.
+func TestWhoDisownsAStream(t *testing.T) {
+	in := &Intake{cfg: IntakeConfig{Instance: "b"}}
+	in.holder.init()
+	in.holder.see(&holderView{said: map[string]presence{"none": {}, "other": {Holds: []string{"c2"}}, "holds": {Holds: []string{"c1", "c"}}, "leaves": {Leaves: []string{"c"}}, "b": {}}})
+	for name, want := range map[string]bool{"none": true, "other": true, "holds": false, "leaves": false, "b": false, "unknown": false} {
+		if got := in.disowns(newSource(keyCustomer+"c", -1), name); got != want {
+			t.Errorf("%s disowns it: %v", name, got)
+		}
+	}
+	if in.disowns(newSource(keyUplinks+"0", 0), "none") {
+		t.Error("partitions have leases")
+	}
+}
+
 // A report of another instance from before the arrival that was not seen then does not count as a later one.
 func TestHeartbeatsBeforeTheArrival(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
