@@ -600,12 +600,18 @@ func TestReplacedModules(t *testing.T) {
 	}
 }
 
-func TestHistory(t *testing.T) {
-	t.Parallel()
+// newBranch is a checkout of main with another branch, topic, of one commit after v1.
+func newBranch(t *testing.T) *checkout {
 	c := newCheckout(t)
 	c.git("checkout", "-q", "-b", "topic", "v1")
 	c.commit("of a branch", map[string]string{"other": "one"})
 	c.git("checkout", "-q", "main")
+	return c
+}
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	c := newBranch(t)
 	c.git("merge", "-q", "--no-edit", "-m", "the merge", "topic")
 	c.commit("the last", map[string]string{"source": "three"})
 	r := c.open("")
@@ -644,10 +650,7 @@ func TestHistory(t *testing.T) {
 // A history knows the commit of the checkout, and that each commit is after its parents, also those of other branches.
 func TestHeadAndOrder(t *testing.T) {
 	t.Parallel()
-	c := newCheckout(t)
-	c.git("checkout", "-q", "-b", "topic", "v1")
-	c.commit("of a branch", map[string]string{"other": "one"})
-	c.git("checkout", "-q", "main")
+	c := newBranch(t)
 	r := c.open("")
 	order, shallow, err := r.Order(t.Context())
 	place := func(name string) int {
